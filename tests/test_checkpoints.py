@@ -314,7 +314,7 @@ def test_every_truncation_is_refused(content: bytes, tmp_path: Path) -> None:
     path.write_bytes(content)
     for n_bytes in reversed(range(len(content))):
         os.truncate(path, n_bytes)
-        with pytest.raises(ValueError, match="Delete it to start anew"):
+        with pytest.raises(ValueError, match="Delete it to start again"):
             read(path, STATE)
 
 

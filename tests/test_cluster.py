@@ -218,7 +218,7 @@ def test_nothing_is_chosen_where_rows_are_too_few() -> None:
     there = fit_on(make_workers(X, y, np.ones(40), [1, 10]), random_state=1)
     assert there.link_ is here.link_ is None
     assert_same_model(there, here, X)
-    with pytest.raises(ValueError, match="link='power' is fitted to rows held out"):
+    with pytest.raises(ValueError, match="link='power' needs held-out rows"):
         fit_on(make_workers(X, y, np.ones(40), [1, 10]), random_state=1, link="power")
 
 
@@ -543,9 +543,9 @@ def test_kinds_of_partitions_must_agree() -> None:
 def test_rows_must_weigh_something_and_be_enough() -> None:
     X, y = noisy(60)
     ones, nothing = np.ones(60), np.zeros(60)
-    with pytest.raises(ValueError, match="sample_weight: all weights are zero"):
+    with pytest.raises(ValueError, match="sample_weight is zero for all rows"):
         fit_on(make_workers(X, y, nothing, [30]), max_iter=2)
-    with pytest.raises(ValueError, match="sample_weight_val: all weights are zero"):
+    with pytest.raises(ValueError, match="sample_weight_val is zero for all rows"):
         fit_on(make_workers(X, y, ones, [30], validation=(X, y, nothing)), True, max_iter=2)
     workers = make_workers(np.repeat(X[:2], 30, 0), np.repeat([0, 1], 30), ones, [10])
     with pytest.raises(ValueError, match="leaves no row for validation"):
@@ -556,7 +556,7 @@ def test_storing_too_much_is_said_before_the_first_step() -> None:
     X, y = noisy()
     workers = make_workers(X, y, np.ones(300), [100], options=(1, 1000))
     settings = {"dictionary": "gauss", "n_candidates": 50, "max_iter": 2}
-    with pytest.raises(MemoryError, match="store=True asks to keep it in a budget of 1000 bytes"):
+    with pytest.raises(MemoryError, match="but the budget is 1000 bytes"):
         fit_on(workers, selection=AllCandidates(store=True), **settings)
 
 

@@ -162,7 +162,7 @@ def test_every_method_has_as_many_threads_as_are_asked_for(
 
 
 def test_there_is_at_least_one_thread() -> None:
-    with pytest.raises(ValueError, match="n_threads must be at least 1; got 0"):
+    with pytest.raises(ValueError, match="n_threads must be at least 1, got 0"):
         compare(*make_rows(50), n_threads=0)
 
 
@@ -234,7 +234,7 @@ def test_a_stored_comparison_comes_back(tmp_path: Path) -> None:
 )
 def test_a_file_that_is_no_comparison_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "c.json").write_text(text)
-    with pytest.raises(ValueError, match="not a comparison that fcgboost stored"):
+    with pytest.raises(ValueError, match="not a comparison saved by fcgboost"):
         load_comparison(tmp_path / "c.json")
 
 
@@ -257,7 +257,7 @@ def test_a_comparison_with_impossible_values_is_refused(tmp_path: Path, old: str
     text = path.read_text()
     assert old in text
     path.write_text(text.replace(old, new))
-    with pytest.raises(ValueError, match=r"c\.json is not a comparison that fcgboost stored"):
+    with pytest.raises(ValueError, match=r"c\.json is not a comparison saved by fcgboost"):
         load_comparison(path)
 
 
@@ -265,7 +265,7 @@ def test_unknown_and_missing_methods_are_named(monkeypatch: pytest.MonkeyPatch) 
     X, y = make_rows(50)
     with pytest.raises(ValueError, match="Did you mean 'LightGBM'"):
         compare(X, y, methods=["lightgmb"])
-    with pytest.raises(ValueError, match="Unknown method 'magic': choose among fcgboost"):
+    with pytest.raises(ValueError, match="Unknown method 'magic': choose from fcgboost"):
         compare(X, y, methods=["magic"])
     monkeypatch.setattr("fcgboost.comparison.find_spec", lambda name: None)
     with pytest.raises(ImportError, match="LightGBM needs the package lightgbm"):

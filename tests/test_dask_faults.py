@@ -137,7 +137,7 @@ def test_partitions_that_do_not_match_are_counted(client):
     with pytest.raises(ValueError, match="X and y have 600 and 500 rows"):
         make(client).fit(dX, dy[:500])
     shorter = dd.from_pandas(pd.Series(y[:599]), npartitions=3)
-    with pytest.raises(ValueError, match="partition 2 of X has 200 rows and that of y 199"):
+    with pytest.raises(ValueError, match="partition 2 of X has 200 rows, but that of y has 199"):
         make(client).fit(frame, shorter)
 
 
@@ -147,17 +147,17 @@ def test_labels_are_judged_over_all_partitions(client):
         make(client).fit(*in_chunks(X, np.zeros(600), (300, 300)))
     y = noisy()[1]
     dX, dy = in_chunks(X, y, (300, 300))
-    with pytest.raises(ValueError, match=r"y_val has labels that y does not have: \[-7"):
+    with pytest.raises(ValueError, match=r"y_val has labels that are not in y: \[-7"):
         make(client).fit(dX, dy, X_val=dX, y_val=dy * 7)
-    with pytest.raises(ValueError, match="all weights are zero"):
+    with pytest.raises(ValueError, match="is zero for all rows"):
         make(client).fit(dX, dy, da.zeros(600, chunks=300))
 
 
 REFUSED: dict[str, dict[str, Any]] = {
     "device='torch'.*: use device='cpu'": {"device": "torch"},
     "scoring='roc_auc'.* by accuracy: use scoring=None": {"scoring": "roc_auc"},
-    "time_limit .*rounds have no clock: use max_iter": {"time_limit": 5.0},
-    r"metrics .*nobody has all rows: use truncate\(k\) and score": {"metrics": "roc_auc"},
+    "time_limit .*fits are not timed: use max_iter": {"time_limit": 5.0},
+    r"metrics .*no process has all rows: use truncate\(k\) and score": {"metrics": "roc_auc"},
     r"Truncation\(.*: use scheme='fully_corrective'": {"scheme": "truncation"},
     r"^Hinge\(.*: use loss='squared_hinge'": {"loss": "hinge"},
     r"AdmmSolver\(.*: use solver='newton'": {"solver": "admm"},
@@ -224,7 +224,7 @@ def test_partitions_that_change_are_noticed_after_a_loss():
         model = make(client).set_callbacks(lambda step: kill_one(client) if step.k == 3 else None)
         with (
             pytest.warns(RuntimeWarning, match="rows are loaded again"),
-            pytest.raises(RuntimeError, match="gave other rows when they were loaded again"),
+            pytest.raises(RuntimeError, match="had other rows when they were loaded again"),
         ):
             model.fit(fickle, y)
 
@@ -289,7 +289,7 @@ def test_workers_that_are_lost_again_and_again_end_the_fit(client, monkeypatch):
     monkeypatch.setattr(workers.DaskWorkers, "ask_all", lose)
     with (
         pytest.warns(RuntimeWarning, match="made up"),
-        pytest.raises(RuntimeError, match=r"6 times in a row: made up\. Do they run out of memory"),
+        pytest.raises(RuntimeError, match=r"6 times in a row: made up\. Check whether"),
     ):
         make(client).fit(*in_chunks(*noisy(), (600,)))
 
@@ -303,7 +303,7 @@ def test_no_client_and_a_closed_client():
         make(None).fit(*data)
     with cluster_of(1) as client:
         client.close()
-        with pytest.raises(RuntimeError, match="client is closed: create another one"):
+        with pytest.raises(RuntimeError, match="client is closed: create a new one"):
             make(client).fit(*data)
 
 
@@ -379,7 +379,7 @@ def test_rows_that_lay_on_a_lost_worker_alone_are_an_error_that_says_so(is_befor
             deadline = time.monotonic() + HANG
             while futures[0].status == "finished" and time.monotonic() < deadline:
                 time.sleep(0.1)
-        with pytest.raises(RuntimeError, match=r"gone with the Dask worker .* call fit again"):
+        with pytest.raises(RuntimeError, match=r"lost with their Dask worker.* call fit again"):
             model.fit(dX, dy)
 
 

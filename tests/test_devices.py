@@ -213,7 +213,7 @@ def test_standardised_inputs_have_the_bits_of_the_host() -> None:
 @pytest.mark.parametrize("device", ["gpu", "cuda:99", "nothing:1"])
 def test_an_unknown_device_is_refused_by_its_name(device: str) -> None:
     model = FCGBoostClassifier("gauss", device=device)
-    with pytest.raises(ValueError, match=rf"device='{device}' is not there.*'cpu'.*'torch'"):
+    with pytest.raises(ValueError, match=rf"device='{device}' is not available.*'cpu'.*'torch'"):
         model.fit(*make_data())
     assert not [name for name in vars(model) if name.endswith("_")]
 

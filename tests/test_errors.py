@@ -74,7 +74,7 @@ BAD_PARAMETERS = [
     ({"loss": "hinge", "solver": NewtonSolver()}, r"Solvers for this loss: \['admm', 'interior"),
     ({"loss": "cubed_hinge", "solver": "gradient_descent"}, "cannot minimise CubedHinge"),
     ({"loss": "square", "solver": "interior_point"}, "cannot minimise Square"),
-    ({"scheme": FullyCorrective(NewtonSolver()), "solver": "admm"}, "not to both"),
+    ({"scheme": FullyCorrective(NewtonSolver()), "solver": "admm"}, "of the estimator, not both"),
     ({"dictionary": GaussDictionary(width=0.0)}, "GaussDictionary: width must be a positive"),
     ({"dictionary": GaussDictionary(width=-1.0)}, "width must be a positive number.*, got -1.0"),
     ({"dictionary": GaussDictionary(width="wide")}, "width must be a positive number"),
@@ -96,17 +96,17 @@ BAD_PARAMETERS = [
     ({"scheme": Truncation(c=0.0)}, "c must be a positive number"),
     ({"scheme": Epsilon(epsilon="x")}, "epsilon must be a positive number"),
     ({"scheme": Rescaled(select_at="now")}, "select_at must be one of"),
-    ({"max_iter": 0}, "max_iter .*must be a whole number at least 1, got 0"),
+    ({"max_iter": 0}, "max_iter .*must be a whole number of at least 1, got 0"),
     ({"max_iter": 2.5}, "max_iter .*must be a whole number"),
     ({"max_iter": "all"}, r"max_iter \('auto', 'theory' or a number\) must be"),
     ({"max_iter": True}, "max_iter .*must be a whole number"),
     ({"max_iter": None}, "max_iter .*must be a whole number"),
-    ({"l2": -1.0}, "l2 .*must be a number at least 0, got -1.0"),
+    ({"l2": -1.0}, "l2 .*must be a number of at least 0, got -1.0"),
     ({"l2": "small"}, r"l2 \('auto' or a number\) must be"),
     ({"l2": float("nan")}, "l2"),
-    ({"tol": -1e-3}, "tol must be a number at least 0"),
+    ({"tol": -1e-3}, "tol must be a number of at least 0"),
     ({"tol": None}, "tol must be a number"),
-    ({"n_candidates": 0}, "n_candidates must be a whole number at least 1"),
+    ({"n_candidates": 0}, "n_candidates must be a whole number of at least 1"),
     ({"n_candidates": 10.0}, "n_candidates must be a whole number"),
     ({"device": 0}, "device must be 'cpu', 'torch', .*'cuda'.*got 0"),
     ({"device": None}, "device must be 'cpu', 'torch', .*'cuda'.*got None"),
@@ -115,19 +115,19 @@ BAD_PARAMETERS = [
     ({"normalize": None}, "normalize must be one of"),
     ({"reselect": "yes"}, "reselect must be one of"),
     ({"warm_start": 1.0}, "warm_start must be one of"),
-    ({"verbose": "loud"}, "verbose must be a whole number at least 0"),
-    ({"verbose": -1}, "verbose must be a whole number at least 0"),
+    ({"verbose": "loud"}, "verbose must be a whole number of at least 0"),
+    ({"verbose": -1}, "verbose must be a whole number of at least 0"),
     ({"n_jobs": "all"}, "n_jobs .*must be a whole number"),
     ({"n_jobs": 0}, "n_jobs"),
     ({"random_state": "seed"}, "cannot be used to seed"),
     ({"validation_fraction": 0.0}, "validation_fraction must be a number greater than 0"),
     ({"validation_fraction": 1.0}, "validation_fraction must be less than 1"),
     ({"validation_fraction": "a tenth"}, "validation_fraction must be a number"),
-    ({"n_iter_no_change": 0}, "n_iter_no_change must be a whole number at least 1"),
+    ({"n_iter_no_change": 0}, "n_iter_no_change must be a whole number of at least 1"),
     ({"n_iter_no_change": 2.5}, "n_iter_no_change must be a whole number"),
     ({"scoring": "no such score"}, "'roc_auc'"),
     ({"scoring": 3}, "scoring"),
-    ({"class_weight": {7: 1.0}}, r"classes that y does not have: \[7\]\. The classes are"),
+    ({"class_weight": {7: 1.0}}, r"classes that are not in y: \[7\]\. The classes are"),
     ({"class_weight": {1: 0.0}}, "class_weight of 1 must be a number greater than 0"),
     ({"class_weight": {1: -1.0}}, "class_weight of 1"),
     ({"class_weight": {1: "heavy"}}, "class_weight of 1"),
@@ -179,7 +179,7 @@ WRONG_DATA = {
     "two columns of labels": ((X, np.column_stack([Y, Y])), "1d array"),
     "negative weights": ((X, Y, -np.ones(60)), "sample_weight has negative values"),
     "one negative weight": ((X, Y, np.arange(60) - 1.0), "sample_weight has negative values"),
-    "no weight at all": ((X, Y, np.zeros(60)), "sample_weight: all weights are zero"),
+    "no weight at all": ((X, Y, np.zeros(60)), "sample_weight is zero for all rows"),
     "too few weights": ((X, Y, np.ones(59)), r"shape \(59,\), expected \(60,\)"),
     "a matrix of weights": ((X, Y, np.ones((60, 2))), "expected"),
     "NaN among the weights": ((X, Y, np.full(60, np.nan)), "sample_weight contains NaN"),
@@ -267,18 +267,18 @@ def test_huge_numbers_are_not_taken_for_infinity():
         ({"X_val": X}, "Pass X_val and y_val together"),
         ({"y_val": Y}, "Pass X_val and y_val together"),
         ({"sample_weight_val": np.ones(60)}, "sample_weight_val only with them"),
-        ({"X_val": X, "y_val": Y + 1.0}, r"labels that y does not have: \[0.0, 2.0\]"),
-        ({"X_val": X, "y_val": np.where(Y > 0, "a", "b")}, "labels that y does not have"),
+        ({"X_val": X, "y_val": Y + 1.0}, r"labels that are not in y: \[0.0, 2.0\]"),
+        ({"X_val": X, "y_val": np.where(Y > 0, "a", "b")}, "labels that are not in y"),
         ({"X_val": X, "y_val": Y[:-1]}, "X_val and y_val have 60 and 59 rows"),
         (
             {"X_val": X[:, :1], "y_val": Y},
-            "X_val has 1 columns without names, .* to 2 col",
+            "X_val has 1 columns without names, .* X has 2 col",
         ),
         ({"X_val": with_bad_entry(np.inf), "y_val": Y}, "X_val contains infinity in column 1"),
         ({"X_val": X[:0], "y_val": Y[:0]}, "0 sample"),
         (
             {"X_val": X, "y_val": Y, "sample_weight_val": np.zeros(60)},
-            "sample_weight_val: all weights are zero",
+            "sample_weight_val is zero for all rows",
         ),
         (
             {"X_val": X, "y_val": Y, "sample_weight_val": -np.ones(60)},
@@ -296,7 +296,7 @@ def test_wrong_validation_data_are_refused(named, message, no_path):
 
 def test_validation_data_and_a_fraction_exclude_each_other(no_path):
     assert_refused(
-        "X_val or validation_fraction, not both",
+        "X_val or set validation_fraction, not both",
         X,
         Y,
         X_val=X,
@@ -371,7 +371,7 @@ def test_a_prediction_needs_the_columns_of_the_training_data():
 @pytest.mark.parametrize(
     ("k", "message"),
     [
-        (-1, "k must be a whole number at least 0, got -1"),
+        (-1, "k must be a whole number of at least 0, got -1"),
         (1.5, "k must be a whole number"),
         ("all", "k must be a whole number"),
         (5, "k=5 is more than the 4 steps"),
@@ -399,7 +399,7 @@ def test_a_path_has_only_the_steps_it_has(k, message):
     ],
 )
 def test_an_unfitted_model_says_so(model, use):
-    with pytest.raises(NotFittedError, match="call 'fit' first"):
+    with pytest.raises(NotFittedError, match="Call 'fit' "):
         use(model)
     assert not hasattr(model, "atom_coef_")
     assert not hasattr(model, "feature_importances_")

@@ -157,7 +157,7 @@ def test_without_its_path_a_model_says_so(tmp_path: Path) -> None:
     assert (len(model.trace_), model.n_iter_) == (0, 7)
     assert_identical(model.truncate(7).decision_function(X), model.decision_function(X))
     for act in (lambda: model.truncate(6), lambda: next(model.staged_predict(X))):
-        with pytest.raises(ValueError, match=r"without its path .* all its 7 steps"):
+        with pytest.raises(ValueError, match=r"without its path.* all 7 steps"):
             act()
 
 
@@ -347,11 +347,11 @@ def test_what_a_file_says_about_one_model_it_does_not_say_about_another(tmp_path
     model = round_trip(fit(), tmp_path / "model.json", about={"score": 0.9})
     assert model.truncate(7).about_ == {"score": 0.9}
     assert model.truncate(3).about_ == {}
-    with pytest.raises(AttributeError, match="for the model as it was saved"):
+    with pytest.raises(AttributeError, match="for the model as saved"):
         _ = model.truncate(3).feature_importances_
     short = round_trip(model.truncate(3), tmp_path / "short.json")
     assert valid(tmp_path / "short.json")["feature_importances"] is None
-    with pytest.raises(AttributeError, match="as it was saved"):
+    with pytest.raises(AttributeError, match="as saved"):
         _ = short.feature_importances_
 
 
@@ -382,10 +382,10 @@ def test_about_travels_along(tmp_path: Path) -> None:
     ("about", "error", "match"),
     [
         ([1], TypeError, "must be a dict, got list"),
-        ({"a": [{1: 2}]}, TypeError, "strings as keys, also inside"),
+        ({"a": [{1: 2}]}, TypeError, "strings as keys, also in nested"),
         (CIRCLE, ValueError, "Circular reference"),
-        ({"a": np.nan}, ValueError, "what JSON can hold"),
-        ({"a": {1, 2}}, TypeError, "what JSON can hold, and not a set"),
+        ({"a": np.nan}, ValueError, "representable in JSON"),
+        ({"a": {1, 2}}, TypeError, "representable in JSON, got a set"),
         ({"a": "x" * 2**20}, ValueError, "more than 1048576 characters"),
         ({"a": functools.reduce(lambda v, _: [v], range(40), 0)}, ValueError, "more than 32"),
     ],

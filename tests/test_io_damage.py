@@ -27,15 +27,15 @@ def write_text(text: str | bytes) -> Callable[[Path], object]:
 NO_MODELS: dict[str, tuple[Callable[[Path], object], str]] = {
     "missing": (lambda path: None, "there is no such file"),
     "folder": (lambda path: path.mkdir(), "it is a folder"),
-    "pipe": (lambda path: os.mkfifo(path), "it is not a plain file"),
+    "pipe": (lambda path: os.mkfifo(path), "it is not a regular file"),
     "empty": (write_text(""), "not a model file: it is empty"),
     "blank": (write_text(" \n"), "not a model file: it is empty"),
     "gzip": (write_text(gzip.compress(b"{}", mtime=0)), "compressed .gzip.: decompress it first"),
-    "zip": (write_text(b"PK\x03\x04..."), "zip archive, as NumPy's and fcgboost's checkpoints"),
+    "zip": (write_text(b"PK\x03\x04..."), "zip archive, such as a checkpoint"),
     "pickle": (write_text(pickle.dumps({})), "a pickle, which load_model never reads"),
     "binary": (write_text(b"\x93NUMPY\xff"), "it is binary .byte 0."),
-    "text": (write_text("hello"), "not JSON, or cut off .*line 1 column 1"),
-    "cut": (write_text('{"format": "fcgboost model", '), "not JSON, or cut off"),
+    "text": (write_text("hello"), "not JSON, or truncated .*line 1 column 1"),
+    "cut": (write_text('{"format": "fcgboost model", '), "not JSON, or truncated"),
     "JSON": (write_text('{"learner": {}}'), "not a model file: it is JSON whose 'format'"),
     "list": (write_text("[1, 2]"), "not a model file: it is JSON"),
     "no version": (write_text('{"format": "fcgboost model"}'), "not a model file"),
@@ -74,7 +74,7 @@ def test_what_is_no_model_file_is_refused_by_name(
 
 def test_a_checkpoint_is_no_model_file(tmp_path: Path) -> None:
     fit(checkpoint=tmp_path / "path.npz")
-    with pytest.raises(ModelFileError, match="checkpoints"):
+    with pytest.raises(ModelFileError, match="such as a checkpoint"):
         load_model(tmp_path / "path.npz")
 
 
@@ -82,12 +82,12 @@ def test_large_files_are_refused_unread(tmp_path: Path) -> None:
     path = tmp_path / "model.json"
     with path.open("wb") as file:
         file.truncate(2**40)
-    with pytest.raises(ModelFileError, match="1099511627776 bytes, and max_bytes is 268435456"):
+    with pytest.raises(ModelFileError, match="1099511627776 bytes, but max_bytes is 268435456"):
         load_model(path)
     fit().save_model(path)
     size = path.stat().st_size
     load_model(path, max_bytes=size)
-    with pytest.raises(ModelFileError, match=f"has {size} bytes, and max_bytes is {size - 1}"):
+    with pytest.raises(ModelFileError, match=f"has {size} bytes, but max_bytes is {size - 1}"):
         load_model(path, max_bytes=size - 1)
 
 
@@ -121,8 +121,8 @@ DAMAGE: dict[str, tuple[str, str, Any, str]] = {
     "huge features": ("relu", "n_features", 2**31 - 1, "must have 2147483647 entries"),
     "true as a number": ("relu", "n_iter", True, r"\$\.n_iter: expected `int`, got `bool`"),
     "float as a count": ("relu", "n_iter", 7.0, r"\$\.n_iter: expected `int`, got `float`"),
-    "fewer steps": ("relu", "n_iter", 6, r"\$\.n_iter is 6, and atoms .* entered later"),
-    "more steps": ("relu", "n_iter", 8, r"steps are 7, and n_iter is 8"),
+    "fewer steps": ("relu", "n_iter", 6, r"\$\.n_iter is 6, but atoms .* entered later"),
+    "more steps": ("relu", "n_iter", 8, r"steps has 7 entries, but n_iter is 8"),
     "a text in a row": (
         *("relu", "model.atoms.3.row.1", "1"),
         r"\$\.model\.atoms\[3\]\.row\[1\]: expected `int \| float`, got `str`",
@@ -138,7 +138,7 @@ DAMAGE: dict[str, tuple[str, str, Any, str]] = {
     "an overflowing remark": ("relu", "about.a", OVERFLOW, "about has a number"),
     "columns that become nothing": (
         *("pipeline", "encoder.columns", [{"kind": "skipped", "name": "a", "reason": "b"}]),
-        "makes 0 numbers of a row",
+        "has 0 outputs",
     ),
     "a short row": (
         *("relu", "model.atoms.3.row", [1.0]),
@@ -161,7 +161,7 @@ DAMAGE: dict[str, tuple[str, str, Any, str]] = {
     "no room": ("union", "model.storage.n_parameters", 2, r"must have at most 2 entries"),
     "too much room": (
         *("union", "model.storage.n_parameters", 2**31 - 2),
-        "rows that take too much memory",
+        "rows, which take too much memory",
     ),
     "a tree without nodes": ("tree", "model.atoms.1.row", [], r"atoms\[1\] is not a tree"),
     "a tree without leaves": (
@@ -203,9 +203,9 @@ DAMAGE: dict[str, tuple[str, str, Any, str]] = {
     "a small tree": ("tree", "model.atoms.0.row", [0, 5, 1, 3, -1, 1, 0, 0, -1, 2], ""),
     "another family": (
         *("union", "model.atoms.2.row.0", 7),
-        r"atoms\[2\] is of a family that is not there",
+        r"atoms\[2\] belongs to a family that does not exist",
     ),
-    "half a family": ("union", "model.atoms.2.row.0", 0.5, "family that is not there"),
+    "half a family": ("union", "model.atoms.2.row.0", 0.5, "family that does not exist"),
     "a neuron as a tree": ("union", "model.atoms.0.row.0", 1, r"atoms\[0\] is not a tree"),
     "a tree as a neuron": (
         *("union", "model.atoms.1.row.0", 0),
@@ -229,8 +229,8 @@ DAMAGE: dict[str, tuple[str, str, Any, str]] = {
         "is refused: UnionDictionary: families must be a list of at least one",
     ),
     "no atom is gone": ("removal", "path.gone", [], r"\$\.path\.(steps|atoms)"),
-    "gone twice": ("removal", "path.gone", [0, 0], "must name growing places"),
-    "gone too far": ("removal", "path.gone", [10**6], "must name growing places"),
+    "gone twice": ("removal", "path.gone", [0, 0], "must have increasing places"),
+    "gone too far": ("removal", "path.gone", [10**6], "must have increasing places"),
     "removed by nobody": (
         *("removal", "path.steps.0.removed", [[0, 5]]),
         r"steps\[0\]\.removed\[0\] names an atom that the output does not have",
@@ -238,7 +238,7 @@ DAMAGE: dict[str, tuple[str, str, Any, str]] = {
     "unknown storage": ("relu", "model.storage.kind", "coo", r"kind: invalid enum value"),
     "other coefficients": (
         *("relu", "model.atoms.0.coef.0", 0.5),
-        r"\$\.path\.steps do not lead to the coefficients of the model",
+        r"\$\.path\.steps does not lead to the coefficients of the model",
     ),
     "coefficient too many": (
         *("relu", "path.steps.2.coef.0", [1.0] * 4),
@@ -268,7 +268,7 @@ DAMAGE: dict[str, tuple[str, str, Any, str]] = {
     ),
     "unknown parameter": (
         *("relu", "model.dictionary.parameters.shell", "ls"),
-        "has 'shell', which ReluDictionary does not take",
+        "has 'shell', which is not a parameter of ReluDictionary",
     ),
     "refused parameter": (
         *("relu", "model.dictionary.parameters.weights", "dense"),
@@ -276,7 +276,7 @@ DAMAGE: dict[str, tuple[str, str, Any, str]] = {
     ),
     "a degree without end": (
         *("polynomial", "model.dictionary.parameters.degree", 10**9),
-        "is refused: a degree of more than 1000",
+        "is refused: degree must be at most 1000",
     ),
     "a scheme without solver": (
         *("relu", "parameters.scheme", {"part": "FullyCorrective", "parameters": {}}),
@@ -284,16 +284,16 @@ DAMAGE: dict[str, tuple[str, str, Any, str]] = {
     ),
     "a scheme with a wrong solver": (
         *("relu", "parameters.scheme", {"part": "FullyCorrective", "parameters": {"solver": [1]}}),
-        "is refused: its solver must be a solver",
+        "is refused: solver must be a solver",
     ),
     "a part in a part": (
         *("gauss", "model.dictionary.parameters.width", {"part": "Hinge", "parameters": {}}),
         "has a part as 'width'",
     ),
     "one class": ("relu", "classes.values", [0], "values: expected `array` of length >= 2"),
-    "classes twice": ("relu", "classes.values", [1, 1], "must grow from one label"),
+    "classes twice": ("relu", "classes.values", [1, 1], "must be in increasing order"),
     "three classes": ("relu", "classes.values", [0, 1, 2], "must have 3 entries"),
-    "text as classes": ("relu", "classes.values", ["0", "1"], "labels of the type int64 only"),
+    "text as classes": ("relu", "classes.values", ["0", "1"], "labels of type int64 only"),
     "small type": (
         *("relu", "classes", {"dtype": "int8", "values": [0, 300]}),
         "not of the type int8",
@@ -308,27 +308,27 @@ DAMAGE: dict[str, tuple[str, str, Any, str]] = {
     "about": ("relu", "about", [], r"\$\.about: expected `object`, got `array`"),
     "an atom twice in a row": (
         *("sparse", "model.atoms.0.places", [1, 1]),
-        "places must grow, up to 3",
+        "places must increase, up to 3",
     ),
     "a row beside places": ("sparse", "model.atoms.0.row", [1.0], r"atoms\[0\] must have places"),
     "places beside a row": ("relu", "model.atoms.0.places", [1], r"atoms\[0\] must have a row"),
-    "a place too far": ("sparse", "model.atoms.0.places", [9], "places must grow, up to 3"),
+    "a place too far": ("sparse", "model.atoms.0.places", [9], "places must increase, up to 3"),
     "a value too many": ("sparse", "model.atoms.0.values", [1.0] * 9, "must have"),
     "column kind": ("pipeline", "encoder.columns.0.kind", "date", "kind: invalid value"),
     "no column kind": ("pipeline", "encoder.columns.0", {}, "missing required field `kind`"),
     "columns": ("pipeline", "encoder.columns", [], "columns: expected `array` of length"),
     "levels": (
         *("pipeline", "encoder.columns.3.levels", ["b", "a"]),
-        "levels must grow from one level to the next",
+        "levels must be in increasing order",
     ),
-    "level": ("table", "encoder.columns.3.outputs.0.level", 99, "is a level that is not there"),
+    "level": ("table", "encoder.columns.3.outputs.0.level", 99, "is a level that does not exist"),
     "level and numbers": (
         *("table", "encoder.columns.3.outputs.0.numbers", [0.0] * 5),
-        "must have a level or numbers, and not both",
+        "must have either a level or numbers",
     ),
     "numbers of levels": ("table", "encoder.columns.3.outputs.-1.numbers", [0.0], "must have 5 en"),
     "views": ("table", "encoder.columns.0.outputs.0.view", "none", "view: invalid enum value"),
-    "outputs": ("table", "encoder.columns.0.outputs", [], "makes .* numbers of a row"),
+    "outputs": ("table", "encoder.columns.0.outputs", [], "has .* outputs"),
     "ranges": ("table", "model.dictionary.parameters.ranges.0", [0, 999], "model"),
     "ranges that end": ("table", "model.dictionary.parameters.ranges.0", [3, 3], "model"),
     "too few ranges": ("table", "model.dictionary.parameters.ranges", [[0, 2]], "model"),
@@ -348,7 +348,7 @@ DAMAGE: dict[str, tuple[str, str, Any, str]] = {
     "metrics of nobody": ("relu", "path.metrics", {}, ""),
     "null for metrics": ("relu", "path.metrics", None, "metrics: expected `object`"),
     "fills": ("relu", "fills", [0.0], r"\$\.fills must have 3 entries, got 1"),
-    "one name": ("pipeline", "encoder.columns.0.name", "one", "two columns of one name"),
+    "one name": ("pipeline", "encoder.columns.0.name", "one", "two columns with the same name"),
     "long names": ("pipeline", "encoder.columns.3.name", "x" * 10**7, "too long for a model file"),
 }
 

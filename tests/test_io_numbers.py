@@ -237,7 +237,7 @@ def test_a_corrected_tree_cannot_leave(tmp_path: Path) -> None:
     document["path"]["steps"][-1]["removed"] = [[0, 0]]
     document["path"]["steps"][-1]["coef"][0].pop(0)
     (tmp_path / "model.json").write_text(json.dumps(document))
-    with pytest.raises(ModelFileError, match=r"\$\.path\.steps have trees that left"):
+    with pytest.raises(ModelFileError, match=r"\$\.path\.steps removes trees"):
         load_model(tmp_path / "model.json")
 
 
@@ -253,7 +253,7 @@ def test_half_of_a_surrogate_pair_is_not_written(what: str, tmp_path: Path) -> N
     model = FCGBoostClassifier("gauss", max_iter=2).fit(data, labels)
     about = {"note": [HALF]} if what == "about" else None
     path.write_text("as it was")
-    match = rf"cannot be saved: '{what}' has a text with half of a surrogate pair, 'half \\ud83d'"
+    match = rf"cannot be saved: '{what}' has a text with a lone surrogate, 'half \\ud83d'"
     with pytest.raises(ValueError, match=match):
         save_model(model, path, about=about)
     assert path.read_text() == "as it was"

@@ -428,7 +428,7 @@ def test_what_leaves_cannot_do_is_refused(changes, words) -> None:
 
 
 def test_a_union_has_no_such_family() -> None:
-    with pytest.raises(ValueError, match="no family corrects leaves"):
+    with pytest.raises(ValueError, match="families must have corrects_leaves=False"):
         UnionDictionary([TREES]).check_parameters()
 
 

@@ -80,7 +80,7 @@ class TestProbabilities:
 
     @pytest.mark.parametrize(("slope", "power"), [(0, 1), (-1, 1), (2000, 1), (1, 0), (1, 5)])
     def test_what_is_no_link_is_refused(self, slope, power) -> None:
-        with pytest.raises(ValueError, match="slope from 0 to 1000 and a power from 0 to 4"):
+        with pytest.raises(ValueError, match=r"in \(0, 1000\] and its power in \(0, 4\]"):
             PowerLink(slope, power)
 
 
@@ -232,11 +232,11 @@ class TestClassifiers:
     )
     def test_a_link_without_rows_held_out_is_refused(self, data, options) -> None:
         X, y, *_ = data
-        with pytest.raises(ValueError, match="link='power' is fitted to rows held out"):
+        with pytest.raises(ValueError, match="link='power' needs held-out rows"):
             FCGBoostClassifier(link="power", **options).fit(X, y)
 
     def test_a_link_for_too_few_rows_to_split_is_refused(self) -> None:
-        with pytest.raises(ValueError, match="link='power' is fitted to rows held out"):
+        with pytest.raises(ValueError, match="link='power' needs held-out rows"):
             FCGBoostClassifier(link="power").fit([[0.0], [1.0]], [0, 1])
         assert FCGBoostClassifier().fit([[0.0], [1.0]], [0, 1]).link_ is None
 

@@ -141,10 +141,10 @@ def test_forms_of_metrics() -> None:
     ("changes", "error", "message"),
     [
         ({"metrics": "nonsense"}, ValueError, "'nonsense' is not a valid scoring value"),
-        ({"metrics": 5}, ValueError, "metrics must be None, a name of a score"),
+        ({"metrics": 5}, ValueError, "metrics must be None, the name of a scikit-learn score"),
         ({"metrics": [in_order]}, ValueError, "metrics must be None"),
         ({"metrics": {1: "f1"}}, ValueError, "metrics must be None"),
-        ({"metrics": "neg_log_loss", "loss": "hinge"}, AttributeError, "no probability"),
+        ({"metrics": "neg_log_loss", "loss": "hinge"}, AttributeError, "no probabilities"),
         ({"metrics": "roc_auc"}, ValueError, "'roc_auc' cannot score these rows: multi_class"),
         ({"metrics": lambda model, X, y: {}}, ValueError, r"cannot score these rows: float\(\)"),
     ],

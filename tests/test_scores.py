@@ -77,7 +77,7 @@ def test_one_row_has_an_interval_without_end() -> None:
 
 @pytest.mark.parametrize("shape", [((2,), (3,)), ((0,), (0,)), ((2, 1), (2, 1))])
 def test_wrong_shapes_are_refused(shape: tuple[tuple[int, ...], tuple[int, ...]]) -> None:
-    with pytest.raises(ValueError, match="one label per row"):
+    with pytest.raises(ValueError, match="vectors of the same length"):
         score_predictions(np.zeros(shape[0]), np.zeros(shape[1]), None, [0, 1])
 
 

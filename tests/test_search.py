@@ -278,7 +278,7 @@ def test_a_search_that_fails_leaves_the_earlier_one_as_it_was():
     X, y = noisy()
     search = FCGBoostClassifierCV(WIDTHS, cv=3, max_iter=2).fit(X, y)
     before, results = search.decision_function(X), search.cv_results_
-    with pytest.raises(ValueError, match="classes that y does not have"):
+    with pytest.raises(ValueError, match="classes that are not in y"):
         search.set_params(class_weight={7: 1.0}).fit(X[:90], y[:90])
     np.testing.assert_array_equal(search.decision_function(X), before)
     assert search.cv_results_ is results
@@ -404,13 +404,13 @@ def test_a_class_with_one_row_is_named():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"dictionaries": []}, "at least one choice"),
-        ({"l2s": []}, "at least one choice"),
+        ({"dictionaries": []}, "at least one entry"),
+        ({"l2s": []}, "at least one entry"),
         ({"dictionaries": ["gaus"]}, "dictionary must be one of"),
         ({"dictionaries": [ReluDictionary(weights="x")]}, "weights must be one of"),
         ({"dictionaries": {"gauss": {"width": [-1.0]}}}, "width must be a positive number"),
         ({"l2s": [-1.0]}, "l2"),
-        ({"cv": 1}, "cv must be a whole number at least 2"),
+        ({"cv": 1}, "cv must be a whole number of at least 2"),
         ({"max_iter": 0}, "max_iter"),
         ({"loss": "hinge", "solver": "newton"}, "NewtonSolver cannot minimise Hinge"),
         ({"scoring": "no such score"}, "scoring"),
@@ -435,5 +435,5 @@ def test_groups_need_a_splitter_that_keeps_them_together():
 def test_folds_that_lose_a_class_are_refused():
     X, _ = noisy(30)
     y = np.repeat(["a", "b", "c"], 10)
-    with pytest.raises(ValueError, match=r"training part of fold 0 has no row of \['\w'\]"):
+    with pytest.raises(ValueError, match=r"fold 0 has no row of the classes \['\w'\]"):
         FCGBoostClassifierCV(WIDTHS, cv=GroupKFold(3)).fit(X, y, groups=y)

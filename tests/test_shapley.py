@@ -238,7 +238,7 @@ def test_a_model_file_has_the_rows_to_explain_against(tmp_path):
     assert fcgboost.load_model(path).explain(X[:1]).errors == 0.0
     classifier.save_model(path, background=False)
     bare = fcgboost.load_model(path)
-    with pytest.raises(ValueError, match=r"holds no training rows.*background=X_train"):
+    with pytest.raises(ValueError, match=r"holds no background rows.*background=X_train"):
         bare.explain(X[:3])
     assert bare.explain(X[:3], background=X).values.shape == (3, 64, 3)
     wide = FCGBoostClassifier("tree", max_iter=2).fit(np.tile(X, 2), y)

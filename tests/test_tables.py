@@ -362,7 +362,7 @@ def test_trees_see_how_a_level_changes_the_effect_of_a_number() -> None:
 
 def test_a_fit_does_not_go_on_with_columns_of_another_kind() -> None:
     model = small(max_iter=3, l2=0.01, warm_start=True).fit(X, Y)
-    with pytest.raises(ValueError, match="the same data, and this data is different"):
+    with pytest.raises(ValueError, match="needs the data of the last fit"):
         model.set_params(max_iter=5).fit(X.astype({"count": "category"}), Y)
 
 
@@ -386,7 +386,7 @@ def test_wrong_wishes_are_refused_for_numbers_too() -> None:
     for wrong in ("auto", ["a"], [5]):
         with pytest.raises(ValueError, match="categorical_features"):
             small(categorical_features=wrong).fit(numbers, Y[:60])
-    with pytest.raises(ValueError, match="X is sparse, and categorical_features"):
+    with pytest.raises(ValueError, match="categorical_features needs dense columns"):
         small(categorical_features=[1]).fit(sparse.csr_array(numbers), Y[:60])
     with pytest.raises(ValueError, match="dayfirst"):
         small(dayfirst="yes").fit(X, Y)

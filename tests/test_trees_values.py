@@ -219,7 +219,7 @@ def test_candidates_are_one_leaf() -> None:
     ],
 )
 def test_rows_that_are_no_trees_are_refused(row) -> None:
-    with pytest.raises(ValueError, match="no tree"):
+    with pytest.raises(ValueError, match="not a tree"):
         TreeDictionary().evaluate(np.zeros((3, 4)), np.array([row]), ONES)
 
 

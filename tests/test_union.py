@@ -109,7 +109,7 @@ def test_turns_and_trees_need_learning(dictionary: Dictionary, selection: str) -
         (([],), "at least one dictionary"),
         ((ReluDictionary(),), "at least one dictionary"),
         ((["relu"],), "every family must be a dictionary"),
-        (([UnionDictionary([ReluDictionary()])],), "none a union"),
+        (([UnionDictionary([ReluDictionary()])],), "not a union"),
         (([GaussDictionary(width=-1.0)],), "width"),
         (([GaussDictionary(scaling="max")],), "scaling='none'"),
     ],

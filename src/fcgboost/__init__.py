@@ -1,14 +1,13 @@
 """fcgboost: sparse, noise-robust, calibrated classifiers by fully corrective greedy boosting.
 
-A name is loaded when it is first used: loading all of them takes a second, which nobody should
-wait for a version or a help text.
+Names are loaded on first use: loading all of them takes a second.
 """
 
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:  # what `_NAMES` says, for tools that read the code
+if TYPE_CHECKING:  # the names of `_NAMES`, for type checkers and editors
     from fcgboost import datasets as datasets
     from fcgboost.dictionaries import Dictionary as Dictionary
     from fcgboost.dictionaries import DirectionDictionary as DirectionDictionary
@@ -49,7 +48,7 @@ if TYPE_CHECKING:  # what `_NAMES` says, for tools that read the code
     from fcgboost.stopping import theory_steps as theory_steps
     from fcgboost.tables import TableEncoder as TableEncoder
 
-#: Every module with public names, and these.
+#: The public names of each module.
 _NAMES = {
     "datasets": "",
     "dictionaries": "Dictionary DirectionDictionary GaussDictionary LinearDictionary "
@@ -72,14 +71,14 @@ _MODULES = {module.partition(".")[0] for module in _NAMES}
 
 try:
     __version__ = version("fcgboost")
-except PackageNotFoundError:  # run from its source, not installed
+except PackageNotFoundError:  # run from source, not installed
     __version__ = "unknown"
 
-if not TYPE_CHECKING:  # tools would take any name for one that is there
+if not TYPE_CHECKING:  # type checkers would accept any name
     __all__ = sorted([*_HOMES, "datasets"])
 
     def __getattr__(name: str) -> Any:
-        """Load a name, or one of the modules with names, on first use."""
+        """Load a public name or module on first use."""
         if name in _MODULES:
             return import_module(f"fcgboost.{name}")
         if name not in _HOMES:
@@ -89,5 +88,5 @@ if not TYPE_CHECKING:  # tools would take any name for one that is there
 
 
 def __dir__() -> list[str]:
-    """Return all names, also those that are not loaded."""
+    """Return all names, loaded or not."""
     return sorted({*globals(), *_HOMES, *_MODULES})

@@ -1,7 +1,7 @@
-"""One formula for NumPy's arrays and torch's tensors.
+"""Common functions for NumPy arrays and torch tensors.
 
-Losses, dictionaries and solvers take their functions from the array they are given. The two
-libraries agree on most names; what they do not agree on, and the package needs, is here.
+Losses, dictionaries and solvers use the functions of their arrays' library. NumPy and torch agree
+on most names; the other functions that the package needs are here.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ Array = NDArray[np.float64]
 
 
 def namespace(array: Any) -> Any:
-    """Return the module whose functions take an array: numpy or torch."""
+    """Return the module of an array: numpy or torch."""
     return sys.modules["torch"] if is_tensor(array) else np
 
 
 def is_tensor(array: Any) -> bool:
-    """Whether something is a torch tensor; torch is not imported to find out."""
+    """Return whether an object is a torch tensor, without importing torch."""
     if isinstance(array, np.ndarray):
         return False
     torch = sys.modules.get("torch")
@@ -30,12 +30,12 @@ def is_tensor(array: Any) -> bool:
 
 
 def is_sparse(array: Any) -> bool:
-    """Whether something is one of SciPy's sparse matrices; SciPy's own question takes longer."""
+    """Return whether an object is a SciPy sparse matrix, faster than `issparse` for arrays."""
     return not isinstance(array, np.ndarray) and sparse.issparse(array)
 
 
 def host(array: Any) -> Any:
-    """Return an array that is dense and in NumPy's memory."""
+    """Return a dense NumPy array."""
     if isinstance(array, np.ndarray):
         return array
     if is_tensor(array):
@@ -44,7 +44,7 @@ def host(array: Any) -> Any:
 
 
 def beside(array: Any, other: Any) -> Any:
-    """Return an array in the memory of another: itself, or a tensor on the other's device."""
+    """Return an array in the memory of another: unchanged, or as a tensor on its device."""
     if not is_tensor(other) or is_tensor(array):
         return array
     if array.dtype.kind == "f":
@@ -59,14 +59,14 @@ def positive_part(array: Any) -> Array:
 
 
 def sort(array: Any) -> Any:
-    """Return every row in ascending order."""
+    """Sort each row in ascending order."""
     return array.sort(dim=1).values if is_tensor(array) else np.sort(array, axis=1)
 
 
 def squared_norms(rows: Any) -> Any:
-    """Return the squared Euclidean norm of every row."""
+    """Return the squared Euclidean norm of each row."""
     if sparse.issparse(rows):
         numbers = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
         return np.bincount(numbers, rows.data**2, minlength=rows.shape[0])
-    # torch's einsum takes this for a product of many matrices, and ten times as long.
+    # torch's einsum is ten times slower here.
     return (rows * rows).sum(1) if is_tensor(rows) else np.einsum("ij,ij->i", rows, rows)

@@ -1,7 +1,7 @@
-"""From decision values to probabilities by a curve that is fitted to rows held out.
+"""Probabilities from decision values by a link fitted to held-out rows.
 
-A loss determines probabilities without a fit, (1 + f) / 2 for the squared hinge, but is certain at
--1 and 1, and sometimes wrong. A link has two parameters and keeps the predicted class.
+The formula of the loss, (1 + f) / 2 for the squared hinge, needs no fit but is certain at -1 and 1,
+and sometimes wrong. A link has two parameters and keeps the predicted class.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from scipy.optimize import minimize
 
 from fcgboost.arrays import Array, namespace
 
-#: Decision values beyond it count as at it: their powers stay finite in single precision.
+#: Decision values are clipped to it, so that their powers stay finite in single precision.
 LARGEST = 1e8
 _LARGEST_SLOPE, _LARGEST_POWER = 1e3, 4.0
-# Of the logarithm of the slope, and of the power.
+# For the log slope and the power.
 _START = (np.log(3.0), 1.0)
 _BOUNDS = ((-5.0, 5.0), (0.25, _LARGEST_POWER))
 _EXACT = {"ftol": 1e-14, "gtol": 1e-9}
-# Sums in another order differ in the last digits; links do not.
+# Sums in another order differ in the last digits; links must not.
 _DIGITS = 6
 
 
 class HeldOut(NamedTuple):
-    """What a model says about rows that it was not fitted to, with their classes and weights."""
+    """Decision values for held-out rows, with their class codes and weights."""
 
     decision: Array
     codes: NDArray[np.intp]
@@ -37,11 +37,10 @@ class HeldOut(NamedTuple):
 
 @dataclass(frozen=True)
 class PowerLink:
-    """Log-odds that are a times f near 0, and far from it as large as a power of f.
+    """Log-odds o(f) = a f (1 + f^2)^((b - 1) / 2) of a decision value f, increasing in f.
 
-    A decision value f stands for the log-odds o(f) = a f (1 + f^2)^((b - 1) / 2), growing with f.
-    Two classes have the probabilities 1 / (1 + exp(o)) and 1 / (1 + exp(-o)); several classes,
-    with a value each, exp(o) divided by the sum of all (softmax).
+    Near 0 they are a f, far from it of the size of the power f^b. Two classes have probabilities
+    1 / (1 + exp(o)) and 1 / (1 + exp(-o)); more classes have the softmax of their log-odds.
 
     Attributes
     ----------
@@ -57,8 +56,8 @@ class PowerLink:
     def __post_init__(self) -> None:
         if not (0.0 < self.slope <= _LARGEST_SLOPE and 0.0 < self.power <= _LARGEST_POWER):
             raise ValueError(
-                f"A link has a slope from 0 to {_LARGEST_SLOPE:g} and a power from 0 to "
-                f"{_LARGEST_POWER:g}, got {self.slope!r} and {self.power!r}."
+                f"The slope of a link must be in (0, {_LARGEST_SLOPE:g}] and its power in "
+                f"(0, {_LARGEST_POWER:g}], got {self.slope!r} and {self.power!r}."
             )
 
     def log_odds(self, decision: Any) -> Any:
@@ -67,7 +66,7 @@ class PowerLink:
         return self.slope * f * (1.0 + f * f) ** (0.5 * (self.power - 1.0))
 
     def probabilities(self, decision: Any) -> Any:
-        """Return the probabilities of all classes, one row for each of the decision values."""
+        """Return the probabilities of all classes, one row per row of decision values."""
         xp, odds = namespace(decision), self.log_odds(decision)
         if odds.ndim == 1:
             odds = xp.stack([-0.5 * odds, 0.5 * odds], 1)
@@ -76,19 +75,18 @@ class PowerLink:
 
 
 def fit_link(parts: Sequence[HeldOut]) -> PowerLink:
-    """Return the link under which the labels of rows held out are most likely.
+    """Return the link that maximises the likelihood of held-out labels.
 
-    Labels count as right with the probability (n + 1) / (n + 2), n the number of rows: classes
-    that n rows tell apart without a mistake need not be certain elsewhere. The parts are of models
-    like the one that the link is for.
+    Labels count as right with probability (n + 1) / (n + 2) for n rows: classes that n rows
+    separate without a mistake are not certain elsewhere.
     """
     decision = np.concatenate([part.decision for part in parts])
     weights = np.concatenate([part.weights for part in parts])
-    # Two classes have half of the log-odds each, with opposite signs.
+    # Two classes have half the log-odds each, with opposite signs.
     factor = 0.5 if decision.shape[1] == 1 else 1.0
     if decision.shape[1] == 1:
         decision = np.hstack([-decision, decision])
-    # Weights are counts; those that were made to sum to one have their rows.
+    # Weights are counts; normalised ones count their rows.
     n_rows = max(float(weights.sum()), float(np.count_nonzero(weights)))
     targets = np.full(decision.shape, 1.0 / (n_rows + 2.0) / (decision.shape[1] - 1))
     codes = np.concatenate([part.codes for part in parts])

@@ -1,7 +1,7 @@
-"""The colours of pictures and pages: the only place where they are written down.
+"""The colours of pictures and pages.
 
-The bright ones are those of Okabe and Ito, which people with any colour vision can tell apart.
-Pages know them as custom properties of CSS, by the names in `LIGHT` and `DARK`.
+The bright ones are those of Okabe and Ito, which remain distinguishable with any colour vision.
+Pages use them as CSS custom properties, by the names in `LIGHT` and `DARK`.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ GREY = "#999999"
 
 #: The colours of two classes, in the order of `classes_`.
 CLASS_COLORS = (VERMILION, BLUE)
-#: Colours for any number of things, the classes' first; Okabe and Ito's yellow is too light.
+#: A palette that starts with the classes; Okabe and Ito's yellow is too light.
 PALETTE = (*CLASS_COLORS, GREEN, PINK, ORANGE, SKY, GREY)
-#: The colour of each dictionary, the same in every picture.
+#: The colour of each dictionary in all pictures.
 DICTIONARY_COLORS: Mapping[str, str] = {
     "gauss": BLUE,
     "polynomial": VERMILION,
@@ -28,7 +28,7 @@ DICTIONARY_COLORS: Mapping[str, str] = {
     "relu": PINK,
 }
 
-#: Of pages on light screens and on paper; class-1 to class-7 are those of `PALETTE`.
+#: For pages on light screens and paper; class-1 to class-7 are those of `PALETTE`.
 LIGHT: Mapping[str, str] = {
     "text": "#1b1f24",
     "muted": "#5b6270",
@@ -45,7 +45,7 @@ LIGHT: Mapping[str, str] = {
     "test": "#007f5c",
     **{f"class-{i}": color for i, color in enumerate(PALETTE, 1)},
 }
-#: Of pages on dark screens; what is not named is as in `LIGHT`.
+#: For pages on dark screens; other colours are as in `LIGHT`.
 DARK: Mapping[str, str] = {
     "text": "#e9edf2",
     "muted": "#a2a9b4",
@@ -66,7 +66,7 @@ DARK: Mapping[str, str] = {
 
 
 def custom_properties() -> str:
-    """Return the rules of CSS that set the colours of a page; paper is always light."""
+    """Return the CSS rules that set the colours of a page; print is always light."""
     light, dark = (
         " ".join(f"--{name}: {color};" for name, color in colors.items())
         for colors in (LIGHT, DARK)

@@ -1,4 +1,4 @@
-"""Ours beside the classifiers that are installed: one split, one table, one thread each."""
+"""Comparison with the other classifiers that are installed, on one split."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ _FORMAT = "fcgboost comparison"
 
 @dataclass(frozen=True)
 class Row:
-    """One method's result."""
+    """The result of one method."""
 
     method: str
-    #: Empty if the method could not be fitted or scored; `note` says why.
+    #: Empty if the method failed; `note` says why.
     scores: Mapping[str, Score]
-    #: The time of `fit`, on as many threads as the comparison's data say.
+    #: The time of `fit`.
     seconds: float
-    #: What the fitted model is made of.
+    #: The size of the fitted model in words.
     size: str
     note: str = ""
 
@@ -49,26 +49,26 @@ class Row:
 class Comparison:
     """The results of all methods on the same split."""
 
-    #: "n_train", "n_test", "n_columns" (of the table, which ours are given), "n_features" (the
-    #: columns of numbers made from them, which all others are given), "classes" (their shares),
-    #: "test_size", "random_state", "n_threads" (of every method).
+    #: "n_train", "n_test", "n_columns" (of the table, as fcgboost sees it), "n_features" (encoded
+    #: columns, as the others see it), "classes" (with shares), "test_size", "random_state",
+    #: "n_threads" (per method).
     data: Mapping[str, Any]
     #: Best accuracy first.
     rows: tuple[Row, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the comparison as JSON has it."""
+        """Return the comparison for JSON."""
         rows = [{**vars(row), "scores": as_data(row.scores)} for row in self.rows]
         return {"format": _FORMAT, "data": dict(self.data), "rows": rows}
 
 
 def save_comparison(comparison: Comparison, path: str | os.PathLike[str]) -> None:
-    """Write a comparison to a file, as JSON."""
+    """Save a comparison as JSON."""
     write_whole(path, json.dumps(comparison.to_dict(), indent=1, allow_nan=False) + "\n")
 
 
 def is_comparison(path: str | os.PathLike[str]) -> bool:
-    """Return whether a file holds a stored comparison, by its first words."""
+    """Return whether a file starts like a saved comparison."""
     try:
         with open(path, "rb") as file:
             return _FORMAT.encode() in file.read(64)
@@ -77,7 +77,7 @@ def is_comparison(path: str | os.PathLike[str]) -> bool:
 
 
 def load_comparison(path: str | os.PathLike[str]) -> Comparison:
-    """Read a stored comparison; a damaged file is a ValueError."""
+    """Load a saved comparison; raise a ValueError if the file is damaged."""
     try:
         found = json.loads(Path(path).read_text(encoding="utf-8"))
         if found["format"] != _FORMAT:
@@ -95,7 +95,7 @@ def load_comparison(path: str | os.PathLike[str]) -> Comparison:
             raise ValueError("a number is not finite")
         return Comparison(data, tuple(rows))
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-        raise ValueError(f"{path} is not a comparison that fcgboost stored: {error!r}.") from error
+        raise ValueError(f"{path} is not a comparison saved by fcgboost: {error!r}.") from error
 
 
 @dataclass(frozen=True)
@@ -104,28 +104,27 @@ class Method:
 
     #: The module and the name of its class.
     path: str
-    #: Says what a fitted one is made of.
+    #: Returns the size of a fitted model in words.
     size: Callable[[Any], str]
-    #: Those that are not the default.
+    #: Parameters that differ from the defaults.
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    #: The parameter that limits its threads; None if its libraries' limits are all there is.
+    #: The parameter for the number of threads, if any.
     threads: str | None = None
-    #: Whether it expects columns of one scale.
+    #: Whether to standardise the columns.
     is_scaled: bool = False
     max_rows: int | None = None
 
     @property
     def needs(self) -> str:
-        """The package it comes from."""
         return self.path.partition(".")[0]
 
     def make(self, seed: int, n_threads: int) -> Any:
-        """Import the class, and return a classifier."""
+        """Import the class and return a classifier."""
         module, _, name = self.path.rpartition(".")
         threads = {} if self.threads is None else {self.threads: n_threads}
         made = getattr(import_module(module), name)(random_state=seed, **threads, **self.parameters)
         if self.needs == "fcgboost":
-            made._accepts_strays = True  # the encoder of the others accepts them as well
+            made._accepts_strays = True  # as does the encoder for the others
         return made
 
 
@@ -137,7 +136,7 @@ def _leaves(fitted: Any) -> str:
     return f"{sum(tree.tree_.n_leaves for tree in fitted.estimators_)} leaves"
 
 
-#: What any method must beat: it is always in the table.
+#: The baseline, which is always in the table.
 BASELINE = "most frequent class"
 
 #: The methods by name.
@@ -156,7 +155,7 @@ METHODS: Mapping[str, Method] = {
         "sklearn.svm.SVC",
         lambda fitted: f"{len(fitted.support_)} support vectors",
         is_scaled=True,
-        # Its time grows with the square of the rows.
+        # Its time grows quadratically with the rows.
         max_rows=20_000,
     ),
     "random forest": Method("sklearn.ensemble.RandomForestClassifier", _leaves, threads="n_jobs"),
@@ -192,7 +191,7 @@ METHODS: Mapping[str, Method] = {
 
 
 def installed_methods() -> list[str]:
-    """Name the methods whose package is installed."""
+    """Return the names of the methods whose package is installed."""
     return [name for name, method in METHODS.items() if find_spec(method.needs) is not None]
 
 
@@ -208,36 +207,38 @@ def compare(
 ) -> Comparison:
     """Fit classifiers on one part of the data and score them on the rest.
 
-    Ours read the table themselves. All others see the same numbers: the table as `TableEncoder`
-    encodes it, fitted on the training part.
-    A method that fails, in fitting or in scoring, is a row that says why. The most frequent class
-    is always among them, with the shares of the classes as its probabilities.
-    All have the default settings of their libraries (ours chooses its ridge and its number of
-    steps on rows that it sets aside), so this is a first look and no verdict: tuning may change
-    the order.
+    fcgboost reads the table itself; the others get the columns of a `TableEncoder` fitted on the
+    training part. A method that fails gets a row that says why. The baseline, the most frequent
+    class, is always included.
+
+    All methods use the default settings of their libraries, so this is a first look rather than a
+    verdict: tuning may change the order.
 
     Parameters
     ----------
     X : data frame, array-like or sparse matrix of shape (n_samples, n_features)
+        The rows.
     y : array-like of shape (n_samples,)
+        Their labels.
     methods : sequence of str or None, default=None
-        Some of `METHODS`, in any case of letters; None is all that are installed.
+        Names from `METHODS`, ignoring case; None means all that are installed.
     test_size : float, default=0.25
+        The share of held-out rows.
     random_state : int, default=0
+        Seed of the split and of the methods.
     n_threads : int, default=1
-        How many threads every method may use. With one each, the times compare like with like,
-        and those of a busy machine still mean something.
+        The number of threads per method. With one, times are comparable even on a busy machine.
     watch : callable or None, default=None
-        Called with the name of every method before it is fitted.
+        Called with the name of each method before it is fitted.
 
     Returns
     -------
     Comparison
     """
     if n_threads < 1:
-        raise ValueError(f"n_threads must be at least 1; got {n_threads}.")
+        raise ValueError(f"n_threads must be at least 1, got {n_threads}.")
     names = _check_methods(installed_methods() if methods is None else [*methods, BASELINE])
-    # Whole numbers as classes, which XGBoost asks for, are the same to all others.
+    # XGBoost needs integer classes; the others accept them.
     classes, codes = np.unique(np.asarray(y), return_inverse=True)
     split = {"test_size": test_size, "random_state": random_state}
     train, test, *parts = train_test_split(X, codes, stratify=codes, **split)
@@ -258,14 +259,14 @@ def compare(
 
 
 def _check_methods(names: Sequence[str]) -> list[str]:
-    """Return the methods' names as `METHODS` has them, each once."""
+    """Return the canonical names of methods, without duplicates."""
     known = {name.casefold(): name for name in METHODS}
     found = []
     for name in names:
         if name.casefold() not in known:
             close = closest(name, METHODS)
             hint = "" if close is None else f" Did you mean {close!r}?"
-            raise ValueError(f"Unknown method {name!r}: choose among {', '.join(METHODS)}.{hint}")
+            raise ValueError(f"Unknown method {name!r}: choose from {', '.join(METHODS)}.{hint}")
         found.append(known[name.casefold()])
         if find_spec(METHODS[found[-1]].needs) is None:
             raise ImportError(f"{found[-1]} needs the package {METHODS[found[-1]].needs}.")
@@ -284,7 +285,7 @@ def _run(name: str, seed: int, n_threads: int, train: _Part, test: _Part) -> Row
         inner = method.make(seed, n_threads)
         scaler = StandardScaler(with_mean=not sparse.issparse(train[0]))
         whole = make_pipeline(scaler, inner) if method.is_scaled else inner
-        # The limits reach the libraries that are loaded by now, the method's own among them.
+        # The limits apply to libraries that are loaded by now, including the method's own.
         with warnings.catch_warnings(record=True) as caught, threadpool_limits(n_threads):
             warnings.simplefilter("always")
             start = time.perf_counter()
@@ -292,9 +293,9 @@ def _run(name: str, seed: int, n_threads: int, train: _Part, test: _Part) -> Row
             seconds = time.perf_counter() - start
             scores, size = evaluate(whole, *test), method.size(inner)
     except Exception as error:
-        # Another library's refusal is a result: it does not end the comparison.
+        # A failure is a result and does not end the comparison.
         lines = str(error).strip().splitlines() or [type(error).__name__]
         return Row(name, {}, 0.0, "", f"failed: {lines[0]}")
-    # What of other libraries' warnings matters here.
+    # Of the warnings, only this one matters here.
     is_open = any(issubclass(one.category, ConvergenceWarning) for one in caught)
     return Row(name, scores, seconds, size, "did not converge" if is_open else "")

@@ -1,4 +1,4 @@
-"""The classifier: the border between a user's data and the loop."""
+"""The classifier."""
 
 from __future__ import annotations
 
@@ -26,157 +26,158 @@ from fcgboost.training.tuning import paths_of, tune
 
 
 class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
-    """Sparse classifier by fully corrective greedy boosting.
+    """Classifier fitted by fully corrective greedy boosting.
 
-    In every step the atom of a dictionary that is most correlated with the residual enters the
-    model, and the coefficients of all atoms are fitted again (in the default whenever the model has
-    grown by a fifth or a half). Several classes are fitted one against the rest, with atoms of
-    their own.
+    The model is a sum of atoms: simple functions such as ramps, Gaussian bumps or trees. Each step
+    adds the atom that best matches the residual and refits the coefficients of all atoms (by
+    default only once the model has grown by a fifth or by half). More than two classes are fitted
+    one-versus-rest. Below, m is the number of training rows (the sum of their weights) and
+    k0 = ceil(sqrt(m / ln m)).
 
     Parameters
     ----------
     dictionary : str or Dictionary, default="auto"
-        Which atoms exist. Two presets learn atoms, and choose the ridge and the number of steps on
-        validation data of their own or given to fit: "auto" of several families in turn, the
-        average of three paths up to 5,000 rows (times classes, if more than two), of eight up to
-        10,000 where some columns are categories, from 10,000 rows on deep trees whose leaves are
-        corrected, and of sparse rows with more than 256 columns, such as counts of words, the
-        better of a tree and a linear direction over all columns in every step; "compact" for much
-        smaller models. "gauss", "polynomial", "sigmoid" and "relu" are the paper's families;
-        "linear", "step", "tree" and "direction" are others. Objects such as
-        `GaussDictionary(width=0.5)` or `UnionDictionary([...])` give full control.
+        The family of atoms. "auto" and "compact" are presets: they learn their atoms, and choose
+        the ridge penalty and the number of steps on held-out rows.
+
+        - "auto": ramps, trees and Gaussian bumps in turn, averaged over three paths up to 5,000
+          rows (times classes, if more than two), or eight up to 10,000 with categorical columns.
+          From 10,000 rows on, deep trees whose leaves are all refitted; for sparse X with more than
+          256 columns, such as word counts, trees and linear directions.
+        - "compact": ramps only, for much smaller models.
+        - "gauss", "polynomial", "sigmoid", "relu": the families of the paper.
+        - "linear", "step", "tree", "direction": further families.
+
+        Objects such as `GaussDictionary(width=0.5)` or `UnionDictionary([...])` give full control.
     loss : {"squared_hinge", "hinge", "cubed_hinge", "square"} or Loss, default="squared_hinge"
-        What is minimised. All but the hinge determine probabilities (see `link`).
-    scheme : {"fully_corrective", "original", "shrinkage", "truncation", "epsilon", "rescaled"} \
-            or Scheme, default="fully_corrective"
-        How coefficients move in a step. Only full correction uses `solver` and `l2`.
-    solver : {"auto", "newton", "admm", "gradient_descent", "interior_point"} or Solver, \
-            default="auto"
-        What solves the fully corrective problem. "auto" is exact: Newton's method, for the
-        hinge an interior point method. "admm" with l2=0 is the paper to the letter.
+        The loss to minimise. All but the hinge determine probabilities (see `link`).
+    scheme : str or Scheme, default="fully_corrective"
+        How each step updates the coefficients: "fully_corrective", which alone uses `solver` and
+        `l2`, "original", "shrinkage", "truncation", "epsilon" or "rescaled".
+    solver : str or Solver, default="auto"
+        The solver for the coefficients: "newton", "interior_point", "admm" or "gradient_descent".
+        "auto" is exact: Newton's method, or the interior-point method for the hinge. "admm" with
+        l2=0 follows the paper to the letter.
     selection : {"auto", "all", "sampled", "learned"} or Selection, default="auto"
-        Score all candidates in every step, or a fresh sample per step, or improve the best of a
-        sample on its own parameters. "auto" samples where m x n exceeds ten million, and learns
-        where families take turns or atoms are grown.
+        What each step scores: all candidates, a fresh random sample, or atoms learned from the
+        residual. "auto" learns unions and grown atoms such as trees; otherwise it scores all
+        candidates up to ten million values (rows times candidates), and a sample beyond.
     n_candidates : int or None, default=None
-        The size n of a dictionary that is scored in full; None is the number of distinct rows. It
-        has no effect where atoms are sampled or learned.
+        The number of candidates when all are scored; None means the number of distinct rows.
+        Ignored if atoms are sampled or learned.
     max_iter : int, "auto" or "theory", default="auto"
-        The number of steps. "theory" is k0 = ceil(sqrt(m / ln m)); "auto" is 5 k0, and with
-        validation data the best of k0, 2 k0, ..., 5 k0, or 10 k0 where atoms may leave. A preset
-        chooses, "auto" at most 10 k0, and 230, or 62 trees of many rows, "compact" at most 5 k0; a
-        number asks for one path, no average.
+        The number of steps. "theory" is k0. "auto" is 5 k0, or with validation data the best of
+        k0, 2 k0, ..., 5 k0 (10 k0 with `removal`). A preset chooses: "auto" at most 10 k0 and 230
+        (62 for deep trees), "compact" at most 5 k0. With a number a preset fits a single path.
     l2 : float or "auto", default="auto"
-        The ridge lambda on the coefficients; "auto" is 1 / m, and in a preset what does best on
-        validation data.
+        The ridge penalty on the coefficients. "auto" is 1 / m; a preset chooses it on held-out
+        rows.
     fit_intercept : bool, default=True
-        Whether a constant, without ridge, is in the model from the start.
+        Whether to fit an intercept, which is not penalised.
     standardize : bool, default=True
-        Whether atoms see columns of mean 0 and variance 1. Sparse X is never centred.
+        Whether atoms see columns of mean 0 and variance 1. Sparse X stays sparse.
     clip : float, "auto" or None, default="auto"
-        Inputs count as at most so many deviations from the mean of their column in the training
-        data, here and in predictions; None is as they are. Zero stays zero in a column that has
-        it. "auto" is 4 in a preset of fewer than 10,000 rows, else None.
+        Clip inputs to this many standard deviations from the training mean of their column, in
+        predictions too; None does not clip. Zeros in the training data stay zero. "auto" is 4 in a
+        preset, except for deep trees and wide sparse X, and otherwise None.
     normalize : bool, default=False
-        Whether scores are divided by the atom's empirical norm (orthogonal matching pursuit).
+        Whether to divide scores by the atom's empirical norm, as in orthogonal matching pursuit.
     reselect : bool, default=False
-        Whether full correction may choose an active atom again, as Algorithm 1 of the paper
-        to the letter does; the fit then ends with the status "stalled".
+        Whether full correction may choose an atom of the model again, as Algorithm 1 of the paper
+        literally does; the fit then ends with status "stalled".
     removal : {"backward"}, float, Removal or None, default=None
-        Whether atoms may leave again, for sparser models: "backward" lets the one that is missed
-        least leave if what it gave is at most half of what the step has gained; a number is another
-        share than a half. None is a quarter with "compact", else none. Needs full correction.
+        Whether atoms may be removed again, for sparser models. "backward" removes the least useful
+        atom if that undoes at most half of the step's gain; a number replaces the half. None is
+        0.25 with "compact", else no removal. Requires full correction.
     link : {"auto", "theory", "power"}, default="auto"
         How decision values f become probabilities. "theory" is the formula of the loss, (1 + f) / 2
-        for the squared hinge, without a fit. "power" fits a curve of two parameters, which is
-        certain only up to rounding, to rows held out: those that choose the ridge and the steps.
-        "auto" is "power" in a preset where rows are held out and the loss has a formula, else
-        "theory". The predicted classes are the same; with "power" the hinge has probabilities, too.
+        for the squared hinge. "power" fits a curve with two parameters to held-out rows, also for
+        the hinge. "auto" is "power" in a preset with held-out rows and a loss with a formula, else
+        "theory". The predicted classes do not depend on it.
     validation_fraction : float or None, default=None
-        Share of the rows set aside to choose the number of steps, and in a preset the ridge. None
-        is none, but 0.1 where n_iter_no_change is set and fit gets no validation data.
+        Fraction of the rows held out to choose the number of steps and, in a preset, the ridge
+        penalty. None is 0.1 if `n_iter_no_change` is set without validation data. Otherwise None
+        holds out nothing, except that a preset holds out rows to choose by, then refits on all.
     n_iter_no_change : int or None, default=None
-        Steps without a better validation score after which the fit ends.
+        Stop after this many steps without a better validation score.
     scoring : str, callable or None, default=None
-        The validation score, as in scikit-learn; None is accuracy, in a preset less half the
-        squared hinge. A function is called with an object that predicts for the validation data; it
-        gets weights if it takes them. Probabilities there are those of the loss: a link is fitted
-        to the model that was chosen.
+        The validation score, as in scikit-learn. None is accuracy, in a preset minus half the mean
+        squared hinge. Probabilities are those of the loss: the link is fitted later. A callable
+        gets an estimator with the predictions, and weights if it accepts `sample_weight`.
     tol : float, default=1e-6
-        A best score below tol times the first one ends the fit.
+        Stop once the best candidate's score falls below `tol` times that of the first step.
     class_weight : dict, "balanced" or None, default=None
-        Weights of the classes in the training loss, and where a link is fitted: probabilities are
-        those of classes so weighted. Validation scores do not use them.
+        Class weights in the training loss and the link; probabilities refer to the weighted
+        classes. Validation scores ignore them.
     warm_start : bool, default=False
-        Whether fit goes on from the last path (same data in any order, larger max_iter). Without
-        validation data the link stays that of the first fit.
+        Whether `fit` continues the previous path (same data in any order, larger `max_iter`).
+        Without validation data the first fit's link is kept.
     checkpoint : str, path or None, default=None
-        A file that keeps the path while it is fitted. If it exists, the fit goes on from it, also
-        in another process; a file of other data or parameters is refused by name.
+        File in which the path is saved during the fit. If it exists, the fit resumes from it, also
+        in another process; it must belong to the same data and parameters.
     device : str, default="cpu"
-        Where to compute: "cpu" is NumPy; "torch" is torch on the processor; "cuda", "cuda:1",
-        "mps" and the like are torch devices, with the extra ``fcgboost[torch]``; a GPU is quicker
-        from about 50,000 rows on. The model is the same up to rounding, which where atoms are
-        refined may tip a search: the path is then another one from there on, as with another
-        seed. Tensors are taken, and predictions for tensors are tensors.
+        "cpu" uses NumPy, "torch" PyTorch on the CPU, and "cuda", "cuda:1", "mps" and so on PyTorch
+        devices; all but "cpu" need ``fcgboost[torch]``. A GPU pays off from about 50,000 rows.
+        Models agree up to rounding, which can tip the search for a learned atom and so change the
+        path as another seed would. For tensors, predictions are tensors.
     n_jobs : int or None, default=None
-        Threads that evaluate candidates. The model does not depend on it.
+        Number of threads that evaluate candidates. The model does not depend on it.
     random_state : int, RandomState or None, default=None
-        Seeds the choice of candidates.
+        Seed for drawing candidates and held-out rows.
     verbose : int, default=0
         1 shows progress on standard error; 2 also logs every step to the logger "fcgboost".
     time_limit : float or None, default=None
-        Seconds that the whole fit may take. Paths end early, each with its part of the time that
-        is left, and `status_` says so; rows that there is no time for are left out with a warning.
-        The result then depends on the machine. Without a limit nothing depends on the clock.
-    categorical_features : "from_dtype", array-like of str, int or bool, or None, \
-            default="from_dtype"
-        Which columns are categories. "from_dtype": columns of text, and those that pandas, polars
-        or Arrow call categories, enums or dictionaries, whatever their levels are; numbers and
-        truth values are numbers. A list of names or positions, or a mask: those and no others. None
-        is none; text is then an error. Before that, text that is wholly numbers or ISO dates counts
-        as such, unless leading zeros say that they are codes; a column that is listed stays a
-        category.
+        Seconds for the whole fit. Paths end early (see `status_`), and rows for which there is no
+        time are dropped with a warning. The model then depends on the machine.
+    categorical_features : "from_dtype", array-like or None, default="from_dtype"
+        The categorical columns. "from_dtype": text, and what pandas, polars or Arrow declare as
+        categories, enums or dictionaries. A list of names or positions, or a mask: exactly those.
+        None: no column, and text is an error. Unless listed, text that consists of numbers or ISO
+        dates counts as numeric, except codes with leading zeros.
     dayfirst : bool or None, default=None
-        Whether texts such as 03/04/2020 are the 3rd of April, or the 4th of March; None leaves them
+        Whether 03/04/2020 means 3 April (True) or 4 March (False); None treats such text as
         categories.
     metrics : str, callable, list of str, dict or None, default=None
-        Scores of training and validation rows that ``trace_.metrics`` records for every step: names
-        of scikit-learn, a function, called "score", or a dict from names to names or functions, as
-        `scoring` of its `cross_validate`. They choose nothing, as `scoring` here does.
-        Probabilities are those of the fitted link; NaN is a score that is not defined.
+        Scores of the training and validation rows to record in ``trace_.metrics`` for every step:
+        scikit-learn's names, a callable (recorded as "score"), or a dict of these. They do not
+        affect the fit. Probabilities use the fitted link; undefined scores are NaN.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
+        The class labels, sorted.
     n_features_in_ : int
+        The number of columns of X.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Only if X had string column names.
+        The column names, if X has string names.
     atoms_ : ndarray or CSR matrix of shape (n_atoms_, n_parameters)
-        The atoms' parameters in order of entry, in the units of the raw inputs.
+        The parameters of the atoms in order of entry, in the units of the raw inputs.
     atom_coef_ : ndarray of shape (1 or n_classes, n_atoms_)
+        The coefficients of the atoms.
     intercept_ : ndarray of shape (1 or n_classes,)
+        The intercepts.
     n_atoms_ : int
+        The number of distinct atoms in the model.
     n_iter_ : int
         The number of steps in the model.
     l2_ : float
-        The ridge that was used.
+        The ridge penalty used.
     link_ : PowerLink or None
-        What turns decision values into probabilities; None is the formula of the loss.
+        The fitted link to probabilities; None stands for the formula of the loss.
     trace_ : Trace
-        A record of every step, also of those that validation did not keep, and the `metrics`.
+        A record of every step, including those that validation discarded, and the `metrics`.
     status_ : Status
-        How the fit ended.
+        Why the fit ended.
     feature_importances_ : ndarray of shape (n_features_in_,)
+        How much the model depends on each column of X; they sum to 1.
     model_ : Model
         The bare model: dictionary, atoms, coefficients.
     columns_ : tuple of Column
-        What became of every column of X: a `NumberColumn` or `CategoryColumn` with its outputs;
-        empty if X was sparse.
+        How each column of X was read (`NumberColumn` or `CategoryColumn`); empty for sparse X.
     notes_ : tuple of str
-        Sentences for people on columns that are not what they seem to be.
+        Remarks on columns that may not be what they seem.
     about_ : dict
-        What travelled with the model file it was loaded from; else empty.
+        Metadata from the model file, for a loaded model; otherwise empty.
 
     References
     ----------
@@ -199,7 +200,7 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
 
     status_: Status
     notes_: tuple[str, ...]
-    # The theory's number of steps for the training data.
+    # k0 of the training data.
     _k0_: int
 
     def __init__(
@@ -284,16 +285,16 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
         X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
         sample_weight : array-like of shape (n_samples,), default=None
-            Counts: a weight of 2 is a row given twice, 0 a row left out.
+            Counts: a row of weight 2 is like two equal rows, one of weight 0 is left out.
         X_val, y_val, sample_weight_val : like X, y and sample_weight, default=None
-            Data that chooses the number of steps, and in a preset the ridge.
+            Validation data to choose the number of steps and, in a preset, the ridge penalty.
 
         Returns
         -------
         self
         """
-        # The loop's products are small: more BLAS threads cost more than they give, and under
-        # load many times more; candidates are evaluated in threads of our own.
+        # The loop's products are small: more BLAS threads only cost time. Candidates are evaluated
+        # in threads of our own.
         with all_or_nothing(self) as twin, blas.one_thread():
             settings = resolve(twin, has_validation_data=X_val is not None)
             limit = None if settings.time_limit is None else TimeLimit(settings.time_limit)
@@ -309,7 +310,7 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
         return self
 
     def _follow(self, fit: Fit, given: dict[str, Any], limit: TimeLimit | None = None) -> None:
-        """Choose what is left to a choice, follow the paths, and take what they found."""
+        """Tune, fit the paths, and set the fitted attributes."""
         rules = self.stopping_rules()
         if limit is not None:
             limit.plan(paths_of(fit))

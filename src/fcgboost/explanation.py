@@ -1,4 +1,4 @@
-"""Why a row has its decision values: what every column adds to them."""
+"""Explanations of predictions: what each column adds to the decision values of a row."""
 
 from __future__ import annotations
 
@@ -16,22 +16,23 @@ MOST_ROWS, _LEAST_ROWS, _MOST_NUMBERS = 100, 10, 1 << 24
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
-    """What the columns add to the decision values of rows; attributes as shap's Explanation has.
+    """Shapley values of rows, with the attribute names of shap's Explanation.
 
-    The base value and the values of a row add up to its decision value.
+    A row's base value and its Shapley values add up to its decision value.
 
     Attributes
     ----------
     values : ndarray of shape (n_samples, n_features), or (n_samples, n_features, n_classes)
-        Shapley values; of two classes, what speaks for the second one.
+        Shapley values; for two classes, in favour of the second.
     base_values : ndarray of shape (n_samples,) or (n_samples, n_classes)
         The mean decision value of the background, the same for all rows.
     data : array-like, data frame or sparse matrix
-        The rows as they were given.
+        The rows that were explained.
     feature_names : list of str
+        The names of the columns.
     errors : ndarray of shape (n_samples,)
-        Three standard errors of the least certain value, at most one per cent of the largest unless
-        100,000 orders were not enough; 0 where all are exact.
+        Three standard errors of the least certain value; 0 if all are exact. At most one per cent
+        of the largest value, unless 100,000 orders were not enough.
     """
 
     values: Array
@@ -41,7 +42,7 @@ class Explanation:
     errors: Array
 
     def towards(self, codes: Any) -> tuple[Array, Array]:
-        """Return values and base values for classes, whose places in `classes_` are given."""
+        """Return values and base values in favour of classes, given by their codes."""
         codes = np.broadcast_to(codes, len(self.values))
         if self.values.ndim == 2:
             signs = 2 * codes - 1
@@ -51,10 +52,7 @@ class Explanation:
 
 
 def explain(classifier: Any, X: Any, background: Any = None, *, encoder: Any = None) -> Explanation:
-    """Explain predictions for rows X, which an encoder in front of the classifier sees first.
-
-    See `FCGBoostClassifier.explain`.
-    """
+    """Explain predictions, as `FCGBoostClassifier.explain`, with an encoder in front if any."""
     inputs = vars(classifier).get("_inputs_")
     n_columns, sources = classifier.n_features_in_, np.arange(classifier.n_features_in_)
     if encoder is not None:
@@ -90,14 +88,14 @@ def _background(classifier: Any, given: Any, seen: Any) -> Array:
         return _dense(rows)
     if (rows := classifier._background()) is None:
         raise ValueError(
-            "The model file holds no training rows to explain predictions against: pass some, "
+            "The model file holds no background rows: pass some, for example "
             "explain(X, background=X_train)."
         )
     return _dense(rows)
 
 
 def most_rows(n_inputs: int) -> int:
-    """Return how many rows a background has at most."""
+    """Return the largest number of background rows."""
     return min(MOST_ROWS, max(_LEAST_ROWS, _MOST_NUMBERS // n_inputs))
 
 

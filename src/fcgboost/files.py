@@ -1,4 +1,4 @@
-"""Files that are there in full or not at all."""
+"""Files that are written in full or not at all."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from typing import IO, Any
 
 @contextmanager
 def writing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """Yield a file to write on that takes its place at `path` once all is written.
+    """Yield a file that replaces `path` once all is written.
 
-    Until then, and after an error, what was at `path` stays as it was. A link is followed, and a
-    file that is replaced passes its permissions on. What is not a plain file (a pipe, a terminal,
-    /dev/null) is never replaced: it is written on directly.
+    Until then, and after an error, `path` is unchanged. Links are followed, and permissions of a
+    replaced file are kept. What is not a regular file (a pipe, a terminal, /dev/null) is written
+    directly.
     """
     path = Path(path)
     try:
         mode = path.stat().st_mode
-    except OSError:  # what is wrong with the path is said when the file is made
+    except OSError:  # reported when the file is created
         mode = None
     if mode is not None and not stat.S_ISREG(mode):
         with path.open("wb") as file:
             yield file
         return
     place = path.resolve()
-    # Not longer with the name: that may be as long as a name can be.
+    # Without the original name, which may already have the maximal length.
     temporary = place.with_name(f".fcgboost-{secrets.token_hex(8)}")
     try:
         with _create(temporary, path) as file:
@@ -45,14 +45,14 @@ def writing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
 
 
 def write_whole(path: str | os.PathLike[str], data: bytes | str) -> int:
-    """Write a whole file, text as UTF-8; return its size in bytes."""
+    """Write a file in full or not at all, text as UTF-8; return its size in bytes."""
     content: Any = data.encode() if isinstance(data, str) else data
     with writing(path) as file:
         return file.write(content)
 
 
 def _create(temporary: Path, path: Path) -> IO[bytes]:
-    """Make the temporary file; an error names the path that the user knows."""
+    """Create the temporary file; errors name the user's path."""
     try:
         return temporary.open("xb")
     except OSError as error:

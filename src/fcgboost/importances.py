@@ -1,4 +1,4 @@
-"""How much a model depends on every feature, at some rows."""
+"""Feature importances: how much a model depends on each feature."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from fcgboost.dictionaries import GaussDictionary, PlaneDictionary, SmoothDictio
 from fcgboost.dictionaries.growth import FIELDS, nodes_of
 from fcgboost.model import Model, by_family
 
-# Numbers that slopes look at in one go.
+# Numbers per block of slopes.
 _ENTRIES = 1 << 20
-# Changes look at rows once per feature, so at this many numbers in all; but at some rows.
+# Changes evaluate rows once per feature: this many numbers in all, but at least some rows.
 _LOOKS, _FEWEST_ROWS = 1 << 30, 16
 
 
 def importances_of(
     model: Model, rows: Any, deviation: Array, sources: NDArray[np.intp], n_features: int
 ) -> Array:
-    """Return a number for every feature that inputs are made of; they sum to one, or are all zero.
+    """Return one importance per feature; they sum to one, or are all zero.
 
-    Of smooth atoms: the mean size of the slope, times the feature's deviation. Of others: the mean
-    size of what changes where a row has the feature's value of another row. The rows are distinct,
-    in an order that says nothing.
+    For smooth atoms, the mean absolute slope times the feature's standard deviation. For others,
+    the mean absolute change if a row takes the feature's value from another row. The rows are
+    distinct and in random order.
     """
     if model.n_atoms == 0:
         return np.zeros(n_features)
@@ -54,7 +54,7 @@ def _changes(model: Model, rows: Any, sources: NDArray[np.intp], n_features: int
     some = rows[: max(_FEWEST_ROWS, _LOOKS // len(model.scale) ** 2)]
     X = np.array(host(some), dtype=np.float64)
     others, before = np.roll(X, 1, axis=0), model.decision(X)
-    # Missing values are equal here: nothing changes between them.
+    # Missing values count as equal.
     is_other = (others != X) & ~(np.isnan(X) & np.isnan(others))
     for j in np.unique(sources[is_other.any(axis=0)]):
         inputs = sources == j
@@ -66,11 +66,11 @@ def _changes(model: Model, rows: Any, sources: NDArray[np.intp], n_features: int
 
 
 def weights_of(family: Any, rows: Any, scale: Array) -> Array | None:
-    """Return how much atoms of one family look at every feature: (n_atoms, n_features).
+    """Return how much each atom of a family uses each feature, (n_atoms, n_features).
 
-    Weights per standardised unit of functions of a plane; of bells their centres, in units from
-    their middle; of trees the share of the splits, each level half of the
-    one above it. None for a family that is not known.
+    For planes, the weights per standardised unit; for Gaussian atoms, the centres relative to their
+    mean; for trees, the share of the splits, each level counting half the one above. None for an
+    unknown family.
     """
     dense = np.asarray(host(rows), dtype=np.float64)
     if isinstance(family, PlaneDictionary):
@@ -94,13 +94,13 @@ def _splits(nodes: Array, n_features: int) -> Array:
 
 
 def n_numbers_of(model: Model) -> int:
-    """Return how many numbers a model holds; of rows that were filled up, only their own."""
+    """Return how many numbers a model holds, without padding."""
     total = int(model.coef.size + len(model.intercept))
     total += 0 if model.limits is None else 2 * len(model.scale)
     for family, _, rows, _ in by_family(model.dictionary, model.atoms, len(model.scale)):
         if isinstance(family, TreeDictionary):
             total += FIELDS * int((nodes_of(rows) != 0.0).any(axis=2).sum())
         else:
-            # Of sparse atoms the size is what is not zero.
+            # The size of a sparse array counts the stored entries.
             total += int(rows.size)
     return total

@@ -1,4 +1,4 @@
-"""Model files: a fitted classifier, with or without its table encoder, to one file and back."""
+"""Model files: save a fitted classifier, with or without a table encoder, and load it again."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _MODELS = (
 
 
 def split_model(model: Any) -> tuple[TableEncoder | None, BaseFCGBoost]:
-    """Return a model's table encoder, None if it has none, and its classifier.
+    """Return a model's table encoder (or None) and its classifier.
 
     Parameters
     ----------
@@ -34,9 +34,9 @@ def split_model(model: Any) -> tuple[TableEncoder | None, BaseFCGBoost]:
     Raises
     ------
     TypeError
-        For anything else.
+        If the model is anything else.
     sklearn.exceptions.NotFittedError
-        A ValueError, for a model that is not fitted.
+        If the model is not fitted.
     """
     if not isinstance(model, BaseFCGBoost | Pipeline):
         raise TypeError(f"{_MODELS}; got {type(model).__name__}.")
@@ -52,7 +52,7 @@ def split_model(model: Any) -> tuple[TableEncoder | None, BaseFCGBoost]:
 
 
 def make_model(encoder: TableEncoder | None, classifier: BaseFCGBoost) -> Any:
-    """Return a Pipeline of the steps "encoder" and "classifier", or the classifier alone."""
+    """Return a Pipeline with steps "encoder" and "classifier", or the classifier alone."""
     if encoder is None:
         return classifier
     return Pipeline([("encoder", encoder), ("classifier", classifier)])
@@ -66,7 +66,7 @@ def save_model(
     background: bool = True,
     about: dict[str, Any] | None = None,
 ) -> None:
-    """Write a model to a file: one JSON document, exact to the last bit.
+    """Save a model as one JSON document, exact to the last bit.
 
     Parameters
     ----------
@@ -82,15 +82,16 @@ def save_model(
 def load_model(
     path: str | os.PathLike[str], *, parts: Iterable[type] = (), max_bytes: int = 2**28
 ) -> Any:
-    """Read a model from a file that `save_model` wrote.
+    """Load a model that `save_model` wrote.
 
     Nothing in the file is executed or imported, and all of it is checked.
 
     Parameters
     ----------
     path : path
+        The file to read.
     parts : iterable of classes, default=()
-        Your own dictionary, loss or other parts that the model has; the file knows their names.
+        User-defined dictionaries, losses and other parts of the model, found by their class names.
     max_bytes : int, default=2**28
         Larger files are refused before they are read.
 
@@ -101,7 +102,7 @@ def load_model(
     Raises
     ------
     ModelFileError
-        A ValueError that names the file, the place in it, and what is wrong there.
+        A ValueError that says what is wrong, and where in the file.
     """
     content = read(path, parts=parts, max_bytes=max_bytes)
     classifier = FCGBoostClassifier(**content.parameters)
@@ -110,6 +111,6 @@ def load_model(
 
 
 def json_schema() -> dict[str, Any]:
-    """Return the schema that every model file meets (JSON Schema, draft 2020-12)."""
+    """Return the schema of model files (JSON Schema, draft 2020-12)."""
     draft, name = "https://json-schema.org/draft/2020-12/schema", f"urn:fcgboost:model:{VERSION}"
     return {"$schema": draft, "$id": name, **msgspec.json.schema(Document)}

@@ -1,8 +1,7 @@
-"""What is minimised: margin losses phi(t), t = y f, with labels y in {-1, +1}.
+"""Margin losses phi(t), t = y f, with labels y in {-1, +1}.
 
-A loss is a small parameter object. `Loss` is what every loss has; the other abstract classes
-add what only some have: a curvature (Newton's method), a proximal map (ADMM), a probability.
-A solver states which of them it needs.
+`Loss` is the contract of every loss; the other abstract classes add what only some offer: a
+curvature (Newton's method), a proximal map (ADMM), a probability. Solvers state what they need.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from fcgboost.parts import Part
 
 
 class Loss(Part):
-    """A convex margin loss. All methods work elementwise on arrays of one shape."""
+    """A convex margin loss; its methods work elementwise on arrays of one shape."""
 
     @abstractmethod
     def value(self, y: Array, f: Array) -> Array:
@@ -25,7 +24,7 @@ class Loss(Part):
 
     @abstractmethod
     def gradient(self, y: Array, f: Array) -> Array:
-        """Return the derivative of phi(y f) in f, y phi'(y f); a subgradient at a kink."""
+        """Return y phi'(y f), the derivative of phi(y f) in f; a subgradient at a kink."""
 
     @abstractmethod
     def initial(self, y: Array, weights: Array) -> float:
@@ -40,14 +39,13 @@ class CurvedLoss(Loss):
         """Return the second derivative of phi(y f) in f."""
 
     def terms(self, y: Array, f: Array) -> tuple[Array, Array, Array]:
-        """Return value, gradient and curvature, where that is cheaper than one by one."""
+        """Return value, gradient and curvature together."""
         return self.value(y, f), self.gradient(y, f), self.curvature(y, f)
 
 
 class SmoothLoss(CurvedLoss):
-    """A loss whose curvature is bounded, so that its gradient has a Lipschitz constant."""
+    """A loss of bounded curvature, so that its gradient is Lipschitz continuous."""
 
-    #: An upper bound of the curvature.
     curvature_bound: float
 
 
@@ -68,7 +66,7 @@ class ProbabilityLoss(Loss):
 
 
 def _shortfall(y: Array, f: Array) -> Array:
-    """Return max(0, 1 - y f), how far the margin is below one."""
+    """Return max(0, 1 - y f), by how much the margin falls short of one."""
     return positive_part(1.0 - y * f)
 
 
@@ -106,8 +104,8 @@ class _Quadratic(SmoothLoss, ProximalLoss, ProbabilityLoss):
 class SquaredHinge(_Quadratic):
     """The squared hinge phi(t) = max(0, 1 - t)^2, the paper's loss.
 
-    Its population minimiser is 2 P(y = 1 | x) - 1, so the probability is (1 + f) / 2: theory,
-    not calibration. The proximal map is the lemma of the paper's Appendix B.
+    Its population minimiser is 2 P(y = 1 | x) - 1, so the probability is (1 + f) / 2 without
+    calibration. The proximal map is the lemma of the paper's Appendix B.
     """
 
     def curvature(self, y: Array, f: Array) -> Array:
@@ -169,7 +167,7 @@ class CubedHinge(CurvedLoss, ProximalLoss, ProbabilityLoss):
 
 
 class Hinge(ProximalLoss):
-    """The hinge phi(t) = max(0, 1 - t). It determines a class, but no probability."""
+    """The hinge phi(t) = max(0, 1 - t). It determines the class but no probability."""
 
     def value(self, y: Array, f: Array) -> Array:
         return _shortfall(y, f)
@@ -189,22 +187,21 @@ class Hinge(ProximalLoss):
 def class_probabilities(loss: ProbabilityLoss, decision: Array) -> Array:
     """Turn decision values into class probabilities that sum to one.
 
-    Two classes: the loss's own probability. More: the Euclidean projection onto the simplex of
-    p(clip f) + (f - clip f) / 2 per class; the linear tails keep the order of the classes where
-    f is clipped, and with f and -f the projection equals the formula for two classes. The truth
-    lies in the simplex, so the projection of a point is never farther from it than the point.
-    Decision values have shape (n_samples,) or (n_samples, n_classes).
+    For two classes (`decision` of shape (n_samples,)) this is the loss's own probability. For more
+    (shape (n_samples, n_classes)), it is the Euclidean projection of p(clip f) + (f - clip f) / 2
+    onto the simplex, which is never farther from the truth. The linear tails keep the order of the
+    classes where f is clipped; with f and -f the result equals the formula for two classes.
     """
     xp = namespace(decision)
     if decision.ndim == 1:
         positive = loss.probability(decision)
         return xp.stack([1.0 - positive, positive], 1)  # type: ignore[no-any-return]
     points = loss.probability(decision) + (decision - _clip(decision)) / 2.0
-    # A shift of a row does not change its projection; the largest entry at 0 keeps the sums
-    # below exact where decision values are huge.
+    # Shifting a row does not change its projection; with the largest entry at 0, the sums below
+    # stay exact for huge decision values.
     points = points - xp.amax(points, axis=1)[:, None]
     excess = xp.cumsum(-sort(-points), axis=1) - 1.0
     counts = xp.cumsum(xp.ones_like(points), axis=1)
-    # The mean excess of the j largest entries grows as long as the j-th is above the threshold.
+    # The mean excess of the j largest entries grows while the j-th is above the threshold.
     threshold = xp.amax(excess / counts, axis=1)
     return positive_part(points - threshold[:, None])

@@ -1,4 +1,4 @@
-"""The frozen result: atoms, coefficients, intercept; decision(X) and nothing else."""
+"""The fitted model: atoms, coefficients and intercept."""
 
 from __future__ import annotations
 
@@ -16,35 +16,37 @@ from fcgboost.dictionaries import Array, Dictionary, UnionDictionary
 from fcgboost.dictionaries.planes import PRODUCTS_ON_ONE_THREAD
 from fcgboost.threads import cached
 
-# Values that stay in the cache (256 KiB here) are read again for nothing. Products stay on one
-# thread, which of wide inputs takes few rows; but some, so that Python's part remains small.
+# Blocks fit into the cache (256 KiB), and products on one thread; but they have enough rows that
+# the overhead of Python stays small.
 _BLOCK_ENTRIES = 1 << 15
 _FEW_ROWS = 16
-# Cutting a sparse matrix takes as long as thousands of values (1 MiB), launching a kernel on a
-# device as long as some hundred thousand (128 MiB).
+# Larger blocks where slicing a sparse matrix (1 MiB) or launching a kernel (128 MiB) is costly.
 _COSTLY_ENTRIES = 1 << 17
 _DEVICE_ENTRIES = 1 << 24
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Model:
-    """A sparse additive model. It does not know how it was trained.
+    """A sparse additive model, which does not know how it was trained.
 
-    Its arrays are not to be written on: what predictions need of them is laid out at the first
-    one and kept, though not saved.
+    Do not modify its arrays: predictions cache what they need of them.
 
     Attributes
     ----------
     dictionary : Dictionary
+        The family of the atoms.
     atoms : ndarray or CSR matrix of shape (n_atoms, n_parameters)
+        The parameters of the atoms.
     coef : ndarray of shape (n_outputs, n_atoms)
+        The coefficients.
     intercept : ndarray of shape (n_outputs,)
+        The intercepts.
     scale : ndarray of shape (n_features,)
-        One standardised unit of each column, for dictionaries of distances.
+        One standardised unit of each column, used by dictionaries of distances.
     entered : ndarray of shape (n_atoms,)
         The step at which each atom entered.
     limits : Limits or None
-        Inputs beyond them count as at the limit.
+        Inputs are clipped to them.
     """
 
     dictionary: Dictionary
@@ -61,15 +63,13 @@ class Model:
 
     @property
     def n_atoms(self) -> int:
-        """The number of atoms."""
         return int(self.coef.shape[1])
 
     def decision(self, X: Any) -> Any:
-        """Return the decision values, of shape (n_samples, n_outputs); of a tensor, a tensor.
+        """Return decision values of shape (n_samples, n_outputs); for a tensor, a tensor.
 
-        Arithmetic is in float64, also for float32 X (on a device without float64, in float32):
-        the coefficients were fitted so, and columns far from the origin lose in float32 what
-        separates the classes.
+        Arithmetic is in float64 even for float32 X, unless the device has no float64: columns far
+        from the origin would lose in float32 what separates the classes.
         """
         return self._over_rows(X, self._laid_out(X).decide)
 
@@ -78,7 +78,7 @@ class Model:
         return self._over_rows(X, self._laid_out(X).evaluate)
 
     def _over_rows(self, X: Any, function: Callable[[Any], Any]) -> Any:
-        """Return the values of a function of rows, block after block."""
+        """Evaluate a function of rows block by block."""
         n_samples, size = X.shape[0], self._rows_at_once(X)
         if n_samples <= size:
             return bounded(function, X, self.scale)
@@ -105,7 +105,7 @@ class Model:
         return int(max(1, entries // max(n_atoms, row_entries)))
 
     def _laid_out(self, X: Any) -> _Layout:
-        """Return the arrays of the model as rows like those of X need them."""
+        """Return the arrays of the model in the memory of X."""
         memory = X.device if is_tensor(X) else None
         layout = self._layouts.get(memory)
         if layout is None:
@@ -121,7 +121,7 @@ class Model:
 
 
 class _Layout:
-    """A model's arrays in the memory of some rows, and its functions of rows of any precision."""
+    """A model's arrays in one memory, and its functions of rows there."""
 
     def __init__(self, model: Model, X: Any) -> None:
         self._coef = beside(np.ascontiguousarray(model.coef.T), X)
@@ -133,7 +133,6 @@ class _Layout:
             self._values = model.dictionary.prepared(atoms, beside(model.scale, X))
 
     def evaluate(self, X: Any) -> Any:
-        """Return the values of all atoms."""
         if self._values is None:
             return _empty(self._coef, X.shape[0], 0)
         if X.dtype != self._coef.dtype:
@@ -141,14 +140,13 @@ class _Layout:
         return self._values(X if self._limits is None else clip(X, *self._limits))
 
     def decide(self, X: Any) -> Any:
-        """Return the decision values."""
         decision = self.evaluate(X) @ self._coef
         decision += self._intercept
         return decision
 
 
 class Member(NamedTuple):
-    """The atoms of one family: their places among all, their rows, and the inputs that they see."""
+    """The atoms of one family: their positions, their rows, and the inputs they see."""
 
     family: Dictionary
     places: NDArray[np.intp]
@@ -157,7 +155,7 @@ class Member(NamedTuple):
 
 
 def by_family(dictionary: Dictionary, atoms: Any, n_features: int) -> list[Member]:
-    """Return the atoms of every family; of a union several."""
+    """Return the atoms grouped by family."""
     if isinstance(dictionary, UnionDictionary):
         members, families = dictionary.members(atoms, n_features), dictionary.families
         return [Member(families[number], *own) for number, *own in members]
@@ -166,5 +164,4 @@ def by_family(dictionary: Dictionary, atoms: Any, n_features: int) -> list[Membe
 
 
 def _empty(like: Any, *shape: int) -> Any:
-    """Return an array without values in the memory of another."""
     return like.new_empty(shape) if is_tensor(like) else np.empty(shape)

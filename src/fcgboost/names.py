@@ -1,13 +1,13 @@
-"""The names that an estimator's parameters take, and where the parts are that they stand for.
+"""The names that an estimator's parameters accept, and the parts they stand for.
 
-Only names: the command line offers them without loading any part.
+Names only, so that the command line can list them without loading any part.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-#: Parameter, name, and the part: a module of the package and what is looked up there.
+#: By parameter and name: the module of the part and the object in it.
 NAMES: Mapping[str, Mapping[str, str]] = {
     "dictionary": {
         "gauss": "dictionaries:GaussDictionary",

@@ -1,7 +1,7 @@
-"""What losses, dictionaries, selections, schemes and solvers have in common.
+"""The base of losses, dictionaries, selections, schemes and solvers.
 
-A part is a parameter object: its `__init__` stores its parameters and nothing else, so that it
-can be cloned, printed and reached by a grid search, and fitting never writes on it.
+A part is a parameter object: its `__init__` only stores its parameters, so that it can be cloned,
+printed and tuned by a grid search. Fitting never modifies it.
 """
 
 from __future__ import annotations
@@ -18,28 +18,28 @@ class Part(BaseEstimator, ABC):
     """A parameter object."""
 
     def __init__(self) -> None:
-        # Of the one that objects inherit, Python would parse a text to print a part.
+        # The inherited one has a text signature, which is slow to parse when a part is printed.
         pass
 
     def check_parameters(self) -> None:
-        """Raise a ValueError that names a parameter with an impossible value."""
+        """Raise a ValueError that names an invalid parameter."""
 
 
 def is_positive(value: Any) -> bool:
-    """Whether a value is a positive finite number."""
+    """Return whether a value is a positive finite number."""
     is_number = isinstance(value, Real) and not isinstance(value, bool)
     return is_number and bool(0.0 < value < np.inf)
 
 
 def check_positive(part: Part, *names: str) -> None:
-    """Raise a ValueError unless some parameters are positive finite numbers."""
+    """Raise a ValueError unless the named parameters are positive finite numbers."""
     for name in names:
         if not is_positive(getattr(part, name)):
             refuse(part, name, "a positive number")
 
 
 def check_not_negative(part: Part, *names: str) -> None:
-    """Raise a ValueError unless some parameters are 0 or positive finite numbers."""
+    """Raise a ValueError unless the named parameters are finite numbers of at least 0."""
     for name in names:
         value = getattr(part, name)
         if not is_positive(value) and (isinstance(value, bool | str) or value != 0):
@@ -47,7 +47,7 @@ def check_not_negative(part: Part, *names: str) -> None:
 
 
 def check_count(part: Part, *names: str) -> None:
-    """Raise a ValueError unless some parameters are whole numbers from 1 on."""
+    """Raise a ValueError unless the named parameters are positive integers."""
     for name in names:
         value = getattr(part, name)
         if not (is_positive(value) and isinstance(value, Integral)):
@@ -55,13 +55,13 @@ def check_count(part: Part, *names: str) -> None:
 
 
 def check_choice(part: Part, name: str, choices: tuple[str, ...]) -> None:
-    """Raise a ValueError unless a parameter is one of some words."""
+    """Raise a ValueError unless a parameter is one of the choices."""
     value = getattr(part, name)
     if not (isinstance(value, str) and value in choices):
         refuse(part, name, f"one of {list(choices)}")
 
 
 def refuse(part: Part, name: str, wanted: str) -> NoReturn:
-    """Raise the ValueError that says what a parameter must be."""
+    """Raise a ValueError that says what a parameter must be."""
     value = getattr(part, name)
     raise ValueError(f"{type(part).__name__}: {name} must be {wanted}, got {value!r}.")

@@ -1,4 +1,4 @@
-"""What every fitted classifier of the package can do: predict, stage, truncate, explain."""
+"""The methods of all fitted classifiers: predict, stage, truncate, explain, save."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
-    """What all fitted classifiers of the package can do."""
+    """Base class of the package's classifiers."""
 
     loss: Any
     classes_: NDArray[Any]
@@ -49,28 +49,27 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
     status_: Status
     link: Any
     link_: PowerLink | None
-    # The loss of the fit, whatever the parameter is now.
+    # The loss used in the fit, even if the parameter has changed since.
     _loss_: ProbabilityLoss
-    # A few training rows and the columns' deviations, for feature_importances_.
+    # A few training rows and the columns' standard deviations, for feature_importances_.
     _sample_: Any
     _deviation_: Array
-    #: Whether a few other texts among numbers count as missing, as for commands; else an error.
+    #: Whether stray text in a numeric column counts as missing instead of being an error.
     _accepts_strays = False
 
-    #: What a prediction without a model says.
-    _unfitted = "This %(name)s is not fitted yet: call 'fit' first."
+    _unfitted = "This %(name)s is not fitted yet. Call 'fit' first."
 
     @abstractmethod
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the classifier."""
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters; `dictionary__width` also reaches a part that was given by name."""
+        """Set parameters; `dictionary__width` also works if the dictionary was given by name."""
         for name in {key.split("__")[0] for key in params if "__" in key} & checks.FAMILIES.keys():
             value = params.get(name, getattr(self, name, None))
             if isinstance(value, str) and value in {"auto", *PRESETS}:
                 raise ValueError(
-                    f"{name}={value!r} has no parameters to set: choose the {name} first, one of "
+                    f"{name}={value!r} has no parameters to set: first set {name} to one of "
                     f"{sorted(checks.FAMILIES[name][1].keys() - PRESETS.keys())}."
                 )
             if isinstance(value, str):
@@ -85,7 +84,7 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
 
     @property
     def atoms_(self) -> Any:
-        """The atoms' parameters, one row each, in order of entry."""
+        """The parameters of the atoms, one row each, in order of entry."""
         return self._fitted().atoms
 
     @property
@@ -95,16 +94,16 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
 
     @property
     def intercept_(self) -> Array:
-        """The constants, of shape (1 or n_classes,)."""
+        """The intercepts, of shape (1 or n_classes,)."""
         return self._fitted().intercept
 
     @property
     def feature_importances_(self) -> Array:
-        """How much the model depends on every feature, summing to one.
+        """How much the model depends on each column of X; the values sum to 1.
 
-        Of smooth atoms: the mean size of the model's slope in the standardised feature. Of others,
-        trees among them: the mean size of what changes where a row has the feature's value of
-        another row. The means run over at most 256 distinct training rows.
+        For smooth atoms, the mean absolute slope in the standardised column. Otherwise, for example
+        for trees, the mean absolute change of the decision value when a row takes the column's
+        value from another row. Means are over at most 256 distinct training rows.
         """
         model = self._fitted()
         if "_sample_" in vars(self):
@@ -115,26 +114,25 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
         loaded = self._loaded()
         if loaded is None or loaded.importances is None:
             raise AttributeError(
-                "feature_importances_ need rows of the training data, which a model file does not "
-                "hold; it has them as numbers, for the model as it was saved. Use "
-                "sklearn.inspection.permutation_importance."
+                "feature_importances_ is not available: the model file holds it for the model as "
+                "saved only. Use sklearn.inspection.permutation_importance."
             )
         return loaded.importances.copy()
 
     @property
     def about_(self) -> dict[str, Any]:
-        """What a loaded model's file says about it; {} if nothing, and for any other model."""
+        """Metadata from the model file; empty for a model that was not loaded."""
         loaded = self._loaded()
         return {} if loaded is None else loaded.about
 
     def _loaded(self) -> Loaded | None:
-        """Return what the file said that the model is from, unless it is another one by now."""
+        """Return what the model file said, unless the model has changed since."""
         model, loaded = self._fitted(), vars(self).get("_loaded_")
         return loaded if loaded is not None and loaded.model is model else None
 
     @property
     def columns_(self) -> tuple[Column, ...]:
-        """What became of every column of X; empty where it was sparse."""
+        """How each column of X was read; empty for sparse X."""
         self._fitted()
         inputs = vars(self).get("_inputs_")
         return () if inputs is None else inputs.columns
@@ -147,25 +145,25 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
         background: bool = True,
         about: dict[str, Any] | None = None,
     ) -> None:
-        """Write the model to a file: one JSON document, exact to the last bit.
+        """Save the model as one JSON document, exact to the last bit.
 
-        `fcgboost.load_model` reads it. The file is there in full or not at all. Of the training
-        rows it holds atoms that are rows, and a background.
+        `fcgboost.load_model` reads it. The file is written in full or not at all. Training rows
+        are in it only as kernel centres and as the background.
 
         Parameters
         ----------
         path : path
+            The file to write.
         trace : bool, default=True
-            Whether to keep the whole path, for `staged_predict`, `truncate` and the like. Without
-            it the file is much smaller.
+            Whether to save the whole path, which `staged_predict` and `truncate` need. Without it
+            the file is much smaller.
         background : bool, default=True
-            Whether to keep at most 100 training rows for `explain`, if these are at most 10,000
-            numbers.
+            Whether to save up to 100 training rows (10,000 numbers at most) for `explain`.
         about : dict or None, default=None
-            JSON that travels along, at most 1 MiB; a loaded model has it as `about_`. None is what
-            a loaded model has.
+            JSON metadata, at most 1 MiB, available as `about_` after loading. None keeps that of a
+            loaded model.
         """
-        from fcgboost.documents import encode  # a fit needs none of it
+        from fcgboost.documents import encode  # not needed for fits
 
         self._fitted()
         write_whole(path, encode(twin_of(self), trace=trace, background=background, about=about))
@@ -174,61 +172,60 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
         """Return decision values of shape (n_samples,) for two classes, or (n_samples, n_classes).
 
         For two classes, f > 0 predicts classes_[1]; for more, the largest value wins. Arithmetic
-        is in float64, as in the fit, also where X is float32. For a torch tensor the values are a
-        tensor of its precision on its device.
+        is in float64 even if X is float32. For a torch tensor the result is a tensor of the same
+        precision on the same device.
         """
         return in_kind(twin_of(self)._decision(X), X)
 
     def predict(self, X: Any) -> Any:
-        """Return the predicted class of every row.
+        """Return the predicted class of each row.
 
-        For a torch tensor the labels are a tensor on its device, if the classes are numbers.
+        For a torch tensor and numeric classes the result is a tensor on the same device.
         """
         now = twin_of(self)
         return winners(now._decision(X), now.classes_, X)
 
     @available_if(has_probability)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Any:
-        """Return class probabilities: those of the link, or of the loss where there is none.
+        """Return class probabilities by the fitted link, or by the formula of the loss.
 
-        For a torch tensor they are a tensor of its precision on its device.
+        For a torch tensor the result is a tensor of the same precision on the same device.
         """
         now = twin_of(self)
         decision = now._decision(X)
         return in_kind(probabilities_of(now._loss_, now.link_, decision), X)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the share of the rows that are classified correctly, wherever they lie."""
+        """Return the accuracy."""
         labels, weights = checks.to_host(self.predict(X)), checks.to_host(sample_weight)
         return float(accuracy_score(checks.to_host(y), labels, sample_weight=weights))
 
     def explain(self, X: Any, *, background: Any = None) -> Explanation:
-        """Return what every column of X adds to the decision values of its rows: Shapley values.
+        """Return the Shapley values of each row: what each column adds to its decision value.
 
-        They are interventional: columns that are left out have the values of a background row, and
-        decision values are means over the background. A column of a table is one player, whatever
-        the model makes of it. Values are exact, but for atoms such as ReLU ones where more than
-        12 columns differ: these are averaged over random orders until the error is one per cent of
-        the row's largest value.
+        They are interventional: absent columns take the values of background rows, and decision
+        values are averaged over these. A column of a table is one player, however it is encoded.
+        Values are exact, except for atoms such as ramps with more than 12 differing columns: these
+        are averaged over random orders until the error is one per cent of the row's largest value.
 
         Parameters
         ----------
         X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
+            The rows to explain.
         background : like X, or None, default=None
-            At most 100 rows are used, drawn where there are more. None is some of the training
-            rows; a model file has them where these are at most 10,000 numbers.
+            Rows to compare with, of which at most 100 are used. None takes training rows, which a
+            model file holds if they are at most 10,000 numbers.
 
         Returns
         -------
         Explanation
         """
-        from fcgboost.explanation import explain  # predictions need none of it
+        from fcgboost.explanation import explain  # not needed for predictions
 
         self._fitted()
         return explain(twin_of(self), X, background)
 
     def _background(self) -> Any:
-        """Return training rows, as atoms see them, to explain against; None if there are none."""
         if "_sample_" in vars(self):
             from fcgboost.explanation import most_rows
 
@@ -239,8 +236,7 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
     def staged_decision_function(self, X: Any) -> Iterator[Any]:
         """Yield the decision values after 1, 2, ..., n_iter_ steps.
 
-        The values of all atoms are kept in between if scikit-learn's `working_memory` has room
-        for them; if not, they are computed in every step.
+        The values of all atoms are cached if they fit into scikit-learn's `working_memory`.
         """
         for decision in twin_of(self)._staged_decision(X):
             yield in_kind(decision, X)
@@ -253,17 +249,17 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
 
     @available_if(has_probability)  # type: ignore[untyped-decorator]
     def staged_predict_proba(self, X: Any) -> Iterator[Any]:
-        """Yield the class probabilities after 1, 2, ..., n_iter_ steps, all by the same link."""
+        """Yield the class probabilities after 1, 2, ..., n_iter_ steps, by the fitted link."""
         now = twin_of(self)
         for decision in now._staged_decision(X):
             yield in_kind(probabilities_of(now._loss_, now.link_, decision), X)
 
     def truncate(self, k: int) -> Self:
-        """Return a fitted copy of the classifier as it was after k steps of its path.
+        """Return a fitted copy of the classifier after k steps of its path.
 
-        k may be anything from 0 to len(trace_), also more than the n_iter_ steps that
-        validation kept. (A search's `best_estimator_` stays whole.) A model that was saved without
-        its path has its n_iter_ steps only. A link stays as it was fitted to the whole model.
+        k is between 0 and len(trace_), and may exceed the n_iter_ steps that validation kept. The
+        link is not fitted again, and a search's `best_estimator_` is not truncated. A model saved
+        without its path has its n_iter_ steps only.
         """
         model = self._fitted()
         checks.check_number("k", k, 0, whole=True)
@@ -277,28 +273,27 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
         return short
 
     def _fitted(self) -> Model:
-        if "model_" not in vars(self):  # scikit-learn's own look takes longer
+        if "model_" not in vars(self):  # faster than scikit-learn's check
             check_is_fitted(self, "model_", msg=self._unfitted)
         return self.model_
 
     def _decision(self, X: Any) -> Any:
-        """Return decision values in full precision, where they were computed."""
         return self._flat(self._fitted().decision(self._encoded(X)))
 
     def _encoded(self, X: Any) -> Any:
-        """Check rows, and return what the atoms see of them."""
+        """Check rows and encode them as the atoms see them."""
         X, inputs = checks.check_rows(self, X), vars(self).get("_inputs_")
         return X if inputs is None else inputs.encode(X)
 
     def _has_path(self) -> bool:
-        # Of a path that was not saved not even the start is known.
+        # A path that was not saved has no start either.
         return len(self.trace_) >= self.n_iter_ and bool(np.isfinite(self.trace_.start).all())
 
     def _check_path(self) -> None:
         if not self._has_path():
             raise ValueError(
-                "This model was loaded without its path (it was saved with trace=False, or its "
-                f"classes share atoms): only the model after all its {self.n_iter_} steps is there."
+                "This model was loaded without its path: it was saved with trace=False, or its "
+                f"classes share atoms. Only the model after all {self.n_iter_} steps is available."
             )
 
     def _staged_decision(self, X: Any) -> Iterator[Any]:
@@ -306,9 +301,9 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
         self._check_path()
         n_entered = max((step.n_entered for step in self.trace_[: self.n_iter_]), default=0)
         has_room = X.shape[0] * n_entered * 8 <= get_config()["working_memory"] * 2**20
-        # Trees whose leaves are corrected have other values in every step.
+        # Corrected leaves have other values in every step.
         has_room &= not model.dictionary.corrects_leaves
-        # Also atoms that are in the model of an earlier step only.
+        # Including atoms that were removed later.
         atoms, coef = self.trace_.atoms[:n_entered], np.zeros((1, n_entered))
         values = replace(model, atoms=atoms, coef=coef).columns(X) if has_room else None
         for k, step in enumerate(self.trace_[: self.n_iter_], 1):
@@ -320,7 +315,6 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
             yield self._flat(decision)
 
     def _flat(self, decision: Any) -> Any:
-        """Return the decision values of two classes as a vector."""
         return decision[:, 0] if len(self.classes_) == 2 else decision
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -328,13 +322,13 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        # Not "categorical", which to scikit-learn means whole numbers.
+        # Not "categorical", which in scikit-learn means integers.
         tags.input_tags.sparse = tags.input_tags.string = True
         tags.input_tags.allow_nan = checks.takes_missing(self)
         return tags
 
 
 def in_kind(values: Any, X: Any) -> Any:
-    """Return values for X as X is: for a tensor, a tensor of its precision on its device."""
+    """Return values like X: for a tensor, a tensor of its precision on its device."""
     values = beside(values, X)
     return values.to(X.dtype) if is_tensor(X) and X.is_floating_point() else values

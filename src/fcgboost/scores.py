@@ -1,4 +1,4 @@
-"""How good are predictions: four scores, each with a 95 % interval."""
+"""Scores of predictions, each with a 95 % interval."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from scipy.stats import norm, rankdata
 
 Array = NDArray[np.float64]
 
-#: What the scores are called for people, and which way is better.
+#: Display names of the scores, and those for which larger is better.
 TITLES = {"accuracy": "accuracy", "auc": "AUC", "brier": "Brier score", "log_loss": "log-loss"}
 LARGER_IS_BETTER = {"accuracy", "auc"}
 
@@ -31,18 +31,18 @@ class Score:
         return f"{self.value:.4f} [{self.low:.4f}, {self.high:.4f}]"
 
     def to_dict(self) -> dict[str, float | None]:
-        """Return the score as JSON has it; an interval without end has None there."""
+        """Return the score for JSON; infinite ends are None."""
         return {name: value if np.isfinite(value) else None for name, value in vars(self).items()}
 
     @classmethod
     def from_dict(cls, found: Mapping[str, Any]) -> Score:
-        """Return the score that `to_dict` wrote down."""
+        """Return the score from the result of `to_dict`."""
         high = np.inf if found["high"] is None else float(found["high"])
         return cls(float(found["value"]), float(found["low"]), high)
 
 
 def as_data(scores: Mapping[str, Score]) -> dict[str, dict[str, float | None]]:
-    """Return scores as JSON has them."""
+    """Return scores for JSON."""
     return {name: score.to_dict() for name, score in scores.items()}
 
 
@@ -52,9 +52,11 @@ def evaluate(model: Any, X: Any, y: ArrayLike) -> dict[str, Score]:
     Parameters
     ----------
     model : fitted classifier
-        Of this package or of scikit-learn, also at the end of a pipeline.
+        A classifier of this package or of scikit-learn, or a pipeline that ends in one.
     X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
+        The rows to predict.
     y : array-like of shape (n_samples,)
+        Their labels.
 
     Returns
     -------
@@ -73,11 +75,11 @@ def evaluate(model: Any, X: Any, y: ArrayLike) -> dict[str, Score]:
     >>> scores["accuracy"].low < scores["accuracy"].value < scores["accuracy"].high
     True
     """
-    has_proba = hasattr(model, "predict_proba")  # a user's classifier; ours with the hinge has none
-    has_decision = hasattr(model, "decision_function")  # forests, for example, have none
+    has_proba = hasattr(model, "predict_proba")  # not with the hinge, for example
+    has_decision = hasattr(model, "decision_function")  # not for forests, for example
     proba = model.predict_proba(X) if has_proba else None
     decision = model.decision_function(X) if has_decision and not has_proba else None
-    # CatBoost returns the labels of several classes as a column.
+    # CatBoost returns multiclass labels as a column.
     labels = np.ravel(model.predict(X))
     return score_predictions(y, labels, proba, model.classes_, decision=decision)
 
@@ -93,26 +95,29 @@ def score_predictions(
     """Score predictions, with 95 % intervals.
 
     accuracy
-        Wilson's interval.
+        With Wilson's interval.
     auc
-        The area under the ROC curve; for several classes the mean over classes, each against the
-        rest. The interval is DeLong's. A class that does not occur in y (or that is all of it)
-        has no curve and is left out.
+        The area under the ROC curve, with DeLong's interval; for more than two classes the mean
+        over classes, one versus rest. A class that is absent from y, or makes up all of it, is left
+        out.
     brier
-        Half the squared distance from the probabilities to the truth, between 0 and 1; with two
-        classes (p - 1[y = 1])^2.
+        Half the squared distance between probabilities and truth, from 0 to 1; with two classes
+        (p - 1[y = 1])^2.
     log_loss
         The mean of `log_losses`.
 
     Parameters
     ----------
     y : array-like of shape (n_samples,)
-        The truth. A label that is none of the classes counts as wrong, with probability 0.
+        The true labels. One that is not in `classes` counts as wrong, with probability 0.
     labels : array-like of shape (n_samples,)
+        The predicted labels.
     proba : array-like of shape (n_samples, n_classes) or None
+        The predicted probabilities.
     classes : sequence of n_classes labels
+        The classes in the order of `proba`.
     decision : array-like of shape (n_samples,) or (n_samples, n_classes), or None
-        What ranks the rows for the AUC where there are no probabilities.
+        Decision values, which rank the rows for the AUC if there are no probabilities.
 
     Returns
     -------
@@ -121,8 +126,8 @@ def score_predictions(
     y, labels, classes = np.asarray(y), np.asarray(labels), np.asarray(classes)
     if y.ndim != 1 or y.shape != labels.shape or len(y) == 0:
         raise ValueError(
-            f"There must be one label per row and at least one row: y has shape {y.shape}, the "
-            f"predictions have {labels.shape}."
+            "y and labels must be non-empty vectors of the same length, got shapes "
+            f"{y.shape} and {labels.shape}."
         )
     scores = {"accuracy": wilson(float(np.sum(y == labels)), len(y))}
     truth = y[:, None] == classes[None, :]
@@ -139,15 +144,14 @@ def score_predictions(
 
 
 def log_losses(of_truth: ArrayLike) -> Array:
-    """Return the log-loss of every row, -log p, p being clipped to [1 / (2 m), 1 - 1 / (2 m)].
+    """Return the log-loss -ln p of each row, with p clipped to [1 / (2 m), 1 - 1 / (2 m)].
 
-    The m rows scored cannot tell smaller probabilities from 0, and one row must not decide alone.
-    Logarithms are natural.
+    The m rows cannot distinguish smaller probabilities from 0, and no single row should dominate.
 
     Parameters
     ----------
     of_truth : array-like of shape (n_samples,)
-        The probability p that was given to a row's true class.
+        The predicted probability p of each row's true class.
 
     Returns
     -------
@@ -168,7 +172,7 @@ def wilson(n_hits: float, n: float) -> Score:
     share, z2 = n_hits / n, _Z**2 / n
     middle = (share + z2 / 2.0) / (1.0 + z2)
     half = _Z * np.sqrt(share * (1.0 - share) / n + z2 / (4.0 * n)) / (1.0 + z2)
-    # At a share of 0 or 1 one end is exact, up to rounding.
+    # At 0 or 1 one end is exact, up to rounding.
     return Score(share, float(min(share, middle - half)), float(max(share, middle + half)))
 
 
@@ -185,11 +189,11 @@ def _auc(truth: NDArray[np.bool_], values: Array) -> Score | None:
     negatives below it, a negative row's share of the positives above it, each minus the area and
     divided by the share of its kind.
     """
-    # One value of a row is for the second of two classes.
+    # A single value per row is for the second of two classes.
     columns = np.stack([-values, values], axis=1) if values.ndim == 1 else values
     m, shares = len(truth), truth.mean(axis=0)
     drawn = np.flatnonzero((shares > 0.0) & (shares < 1.0))
-    # One of two classes says it all: the other one's curve is the same.
+    # Of two classes, both have the same area.
     drawn = drawn[-1:] if truth.shape[1] == 2 else drawn
     if len(drawn) == 0:
         return None
@@ -198,7 +202,7 @@ def _auc(truth: NDArray[np.bool_], values: Array) -> Score | None:
     influence = np.mean([parts for _, parts in found], axis=0)
     half = _Z * float(np.sqrt(np.sum(influence**2))) / m
     if half == 0.0:
-        # A perfect ranking of few rows is no certainty: as of so many hits in as many tries.
+        # A perfect ranking of few rows is not certain: use the interval of as many hits.
         n = m * float(np.minimum(shares, 1.0 - shares)[drawn].min())
         around = wilson(value * n, n)
         return Score(value, around.low, around.high)
@@ -206,14 +210,14 @@ def _auc(truth: NDArray[np.bool_], values: Array) -> Score | None:
 
 
 def _area(is_positive: NDArray[np.bool_], scores: Array) -> tuple[float, Array]:
-    """Return the area under the ROC curve of one class and every row's influence on it."""
+    """Return the area under the ROC curve of one class and each row's influence on it."""
     n1 = int(is_positive.sum())
     n0 = len(scores) - n1
     among_all = rankdata(scores)
     among_own = np.empty(len(scores))
     among_own[is_positive] = rankdata(scores[is_positive])
     among_own[~is_positive] = rankdata(scores[~is_positive])
-    # A row's rank among the others' rows is the difference, a tie counting a half.
+    # The difference is a row's rank among the other kind; ties count a half.
     others = among_all - among_own
     wins = np.where(is_positive, others / n0, 1.0 - others / n1)
     area = float(wins[is_positive].mean())

@@ -1,7 +1,7 @@
-"""Model choice: dictionary, its parameters, ridge and number of steps in one cross-validation.
+"""Cross-validation over dictionaries, their parameters, ridge penalties and numbers of steps.
 
-The ridges of one fold and dictionary go through one loop; the dictionaries of one fold share its
-data as laid out. The scores are those of separate fits.
+The ridge penalties of one fold and dictionary share one loop, and the dictionaries of a fold share
+its layout of the data. The scores equal those of separate fits.
 """
 
 from __future__ import annotations
@@ -59,53 +59,56 @@ _Labelled = tuple[Any, NDArray[Any], Array]
 
 
 class FCGBoostClassifierCV(BaseFCGBoost):
-    """Fully corrective greedy boosting with cross-validated dictionary, ridge and steps.
+    """`FCGBoostClassifier` with cross-validated dictionary, ridge penalty and number of steps.
 
-    Fits folds x dictionaries x l2s paths, scores the numbers of steps along them, and fits one more
-    path with the best setting on all data. The paths of several l2s share the passes over the
-    candidates, so l2s cost much less than dictionaries.
+    Fits one path per fold, dictionary and ridge penalty, scores the numbers of steps along it, and
+    refits the best setting on all rows. Ridge penalties share the passes over the candidates, so
+    they cost much less than dictionaries.
 
     Parameters
     ----------
     dictionaries : sequence or mapping, default=("gauss", "polynomial", "sigmoid", "relu")
-        Names or `Dictionary` objects; or a mapping from names to parameter grids, such as
-        ``{"gauss": {"width": [0.2, 0.5, 1.0]}, "relu": {}}``. The default are the paper's four
-        families. Not "auto" or "compact", which choose by themselves: compare these with others
-        by scikit-learn's GridSearchCV.
+        Names or `Dictionary` objects, or a mapping from names to parameter grids, such as
+        ``{"gauss": {"width": [0.2, 0.5, 1.0]}, "relu": {}}``. The presets "auto" and "compact"
+        tune themselves and are not allowed; compare them with GridSearchCV.
     l2s : sequence of float or "auto", default=("auto",)
+        Ridge penalties to try.
     cv : int, splitter or iterable, default=5
-        A number of folds means stratified folds drawn by the rows' hashes, so that a weight
-        equals a repetition and the order of the rows does not matter; fewer folds where no
-        class has that many distinct rows.
+        The folds. A number gives stratified folds that depend on neither the order of the rows nor
+        whether weights are written as repeated rows; there are fewer if no class has that many
+        distinct rows.
     scoring : str, callable or None, default=None
-        As in scikit-learn; None is accuracy.
+        The score, as in scikit-learn; None is accuracy.
     refit : bool, default=True
-        Whether to fit the best setting on all data. Without it there is no `predict`.
+        Whether to refit the best setting on all rows, which `predict` needs.
     n_jobs : int or None, default=None
-        Pairs of a fold and a dictionary that are fitted at the same time. The results do not
-        depend on it.
+        Number of parallel jobs over folds and dictionaries. The results do not depend on it.
     random_state : int, RandomState or None, default=None
+        Seed for drawing folds and candidates.
     loss, scheme, solver, selection, n_candidates, max_iter, fit_intercept, standardize, \
     clip, normalize, reselect, removal, tol, class_weight, device, verbose, categorical_features, \
     dayfirst, metrics :
-        As in `FCGBoostClassifier`, whose `link` is "theory" here; metrics are of the refit. With
-        max_iter="auto" the steps are chosen among the multiples k0, ..., 5 k0, k0 that of the
-        fold's training part and, for the refit, that of all data; with a number, among 1, ...,
-        max_iter.
+        As in `FCGBoostClassifier`; `link` is "theory", and metrics are those of the refit.
+        max_iter="auto" chooses among k0, 2 k0, ..., 5 k0 steps (k0 from the rows of each fit), a
+        number among 1, ..., max_iter.
 
     Attributes
     ----------
     best_estimator_ : FCGBoostClassifier
-        Only with refit=True, as are all the fitted attributes of `FCGBoostClassifier`.
+        The refitted classifier. It exists only with refit=True, as do the fitted attributes of
+        `FCGBoostClassifier`.
     best_params_ : dict
         The best "dictionary", "l2" and "max_iter".
     best_score_ : float
+        The mean test score of the best setting.
     best_index_ : int
+        The position of the best setting in `cv_results_`.
     cv_results_ : dict of arrays
         One entry per setting and number of steps: "param_dictionary", "param_l2",
         "param_max_iter", "params", "split<i>_test_score", "mean_test_score",
         "std_test_score", "rank_test_score".
     n_splits_ : int
+        The number of folds.
 
     Examples
     --------
@@ -117,7 +120,7 @@ class FCGBoostClassifierCV(BaseFCGBoost):
     GaussDictionary(width=1.0)
     """
 
-    _unfitted = "This %(name)s has no model yet: call 'fit' first, with refit=True."
+    _unfitted = "This %(name)s has no model yet. Call 'fit' with refit=True first."
 
     def __init__(
         self,
@@ -176,16 +179,16 @@ class FCGBoostClassifierCV(BaseFCGBoost):
         self.metrics = metrics
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
-        """Choose a setting and fit it.
+        """Find the best setting and, with refit=True, fit it to all rows.
 
         Parameters
         ----------
         X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
         sample_weight : array-like of shape (n_samples,), default=None
-            Counts, in training and in scoring.
+            Counts, used in training and in scoring.
         groups : array-like of shape (n_samples,), default=None
-            For splitters such as GroupKFold; an error where cv is a number.
+            Group labels for splitters such as GroupKFold; not allowed if `cv` is a number.
 
         Returns
         -------
@@ -203,11 +206,11 @@ class FCGBoostClassifierCV(BaseFCGBoost):
             classes, X_all, codes, weights = check_labelled(twin, X, y, sample_weight)
             warn_of_shares(weights.sum(), int(np.count_nonzero(weights)), stacklevel=3)
             data, readers = (X_all, classes[codes], weights), readers_of(twin)
-            # Cells were read already.
+            # The cells have been read.
             plain = clone(prototype).set_params(categorical_features="from_dtype")
             folds = _folds(self.cv, data, groups, seed)
-            # One job lays out each fold once; several jobs share no memory, and more tasks keep all
-            # of them busy. The ridges of a dictionary stay together.
+            # One job lays out each fold once. Several share no memory and need more tasks; the
+            # ridge penalties of a dictionary stay together.
             size = len(grid) if effective_n_jobs(self.n_jobs) == 1 else len(l2s)
             found = Parallel(n_jobs=self.n_jobs)(
                 delayed(_score_fold)(plain, readers, settings[i : i + size], data, fold)
@@ -219,7 +222,7 @@ class FCGBoostClassifierCV(BaseFCGBoost):
             if self.refit:
                 best = clone(prototype).set_params(**twin.best_params_, scoring=None)
                 with warnings.catch_warnings():
-                    # Said above, of all rows.
+                    # Already warned above.
                     warnings.filterwarnings("ignore", "The sample weights sum to")
                     twin.best_estimator_ = best.fit(X, y, weights)
                 twin.__dict__.update(fitted_attributes(best))
@@ -233,7 +236,7 @@ class FCGBoostClassifierCV(BaseFCGBoost):
         return FCGBoostClassifier(**{**{n: vars(self)[n] for n in shared}, "random_state": seed})
 
     def _report(self, grid: list[dict[str, Any]], scores: Array, k0: int) -> None:
-        """Write cv_results_ and the best setting from scores (setting, fold, number of steps)."""
+        """Set cv_results_ and the best setting from scores by setting, fold and steps."""
         unit = k0 if self.max_iter == "auto" else 1
         ks = [unit * (i + 1) for i in range(scores.shape[2])]
         rows = [{**entry, "max_iter": k} for entry in grid for k in ks]
@@ -253,16 +256,14 @@ class FCGBoostClassifierCV(BaseFCGBoost):
 
 
 def _grid(dictionaries: Any, l2s: Any) -> tuple[list[Dictionary], list[Any]]:
-    """Return the dictionaries and the ridges as lists."""
     if isinstance(dictionaries, str) or not isinstance(dictionaries, Iterable):
         dictionaries = [dictionaries]
     parts = []
     for name in dictionaries:
         if preset_of(name) is not None:
             raise ValueError(
-                f"dictionaries: {name!r} chooses its ridge and its number of steps by itself, and "
-                f"has no place in this search: use FCGBoostClassifier({name!r}), or name families, "
-                "such as UnionDictionary([...])."
+                f"dictionaries contains {name!r}, which tunes itself: use "
+                f"FCGBoostClassifier({name!r}), or list families such as UnionDictionary([...])."
             )
         part = make_part("dictionary", name)
         if isinstance(dictionaries, Mapping):
@@ -272,7 +273,7 @@ def _grid(dictionaries: Any, l2s: Any) -> tuple[list[Dictionary], list[Any]]:
             parts.append(part)
     l2s = [l2s] if isinstance(l2s, str | float | int) else list(l2s)
     if not parts or not l2s:
-        raise ValueError("dictionaries and l2s must each name at least one choice.")
+        raise ValueError("dictionaries and l2s must each have at least one entry.")
     return parts, l2s
 
 
@@ -282,10 +283,10 @@ def _folds(cv: Any, data: _Labelled, groups: Any, seed: int) -> list[Fold]:
         check_number("cv", cv, 2, whole=True)
         if groups is not None:
             raise ValueError(
-                f"cv={cv} would put rows of one group on both sides: pass a splitter that keeps "
-                f"groups together, such as cv=sklearn.model_selection.GroupKFold({cv})."
+                f"cv={cv} ignores groups: pass a splitter that keeps them together, such as "
+                f"cv=sklearn.model_selection.GroupKFold({cv})."
             )
-        # Rows of weight zero are in no fold, as if they were not there.
+        # Rows of weight zero are in no fold.
         counted = np.flatnonzero(weights)
         folds = hash_folds(X[counted], y[counted], int(cv), seed)
         return [(counted[train], counted[test]) for train, test in folds]
@@ -294,8 +295,8 @@ def _folds(cv: Any, data: _Labelled, groups: Any, seed: int) -> list[Fold]:
         missing = np.setdiff1d(y[weights > 0.0], y[train])
         if len(missing):
             raise ValueError(
-                f"The training part of fold {i} has no row of {missing.tolist()}: "
-                "use folds that keep every class in every training part."
+                f"The training part of fold {i} has no row of the classes {missing.tolist()}: use "
+                "folds with every class in every training part."
             )
     return folds
 
@@ -307,7 +308,7 @@ def _score_fold(
     data: _Labelled,
     fold: Fold,
 ) -> list[list[float]]:
-    """Return the scores of settings on a fold's test part after some numbers of steps."""
+    """Return the test scores of settings on one fold, by setting and number of steps."""
     (train, test), (X, y, weights) = fold, data
     scores, before = list[list[float]](), None
     layout: Layout | None = None
@@ -317,7 +318,7 @@ def _score_fold(
         parts = parts._replace(readers=readers)
         for dictionary, some in groupby(settings, lambda one: one.dictionary):
             ridges = list(some)
-            # What atoms see, and what is clipped, depends on the dictionary by these alone.
+            # Layouts depend on the dictionary only through these.
             given = views_of(dictionary), dictionary.categories(X.shape[1]).tobytes()
             other, before = layout if given == before else None, given
             layout = check_columns(lay_out(ridges[0], parts, other))
@@ -327,11 +328,11 @@ def _score_fold(
 
 
 def _fit_ridges(layout: Layout, ridges: Sequence[Settings]) -> list[Trace]:
-    """Fit settings that differ in l2 alone, as many at a time as the memory budget has room for."""
+    """Fit settings that differ in l2 only, as many at a time as fit into the memory budget."""
     design, key = layout.design, draw_key(ridges[0].random_state)
     assert isinstance(design, MemoryDesign)
     recipes = [make_recipe(one, design, key) for one in ridges]
-    # The classical schemes have no ridge: all their recipes are one.
+    # The classical schemes ignore the ridge penalty: all their recipes are the same.
     distinct = list({recipe.l2: recipe for recipe in recipes}.values())
     max_iter, traces = recipes[0].max_iter, dict[float, Trace]()
     n_bytes = 8 * design.n_rows * len(layout.targets) * (max_iter + 1)
@@ -345,7 +346,7 @@ def _fit_ridges(layout: Layout, ridges: Sequence[Settings]) -> list[Trace]:
 
 
 def _score_steps(trace: Trace, settings: Settings, layout: Layout) -> list[float]:
-    """Return the scores after 1, 2, ... units of steps; a unit is k0 steps with max_iter="auto".
+    """Return the scores after 1, 2, ... units of steps, k0 steps each with max_iter="auto".
 
     A path that ended early keeps its last score.
     """

@@ -1,7 +1,7 @@
-"""When to end: the record of a step, the named endings, and small rules.
+"""Stopping: the record of a step, the reasons to end, and the rules.
 
-A stopping rule is any callable that takes a `Step` and returns a `Status` to end the loop or
-None to go on. A user's callback is the same thing.
+A stopping rule, or a user's callback, is any callable that takes a `Step` and returns a `Status`
+to end the loop or None to continue.
 """
 
 from __future__ import annotations
@@ -16,72 +16,71 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-# So many steps that together gain less than this share of what the first one gained end a path.
+# A path ends when this many steps together gain less than this share of the first step's gain.
 _NO_GAIN_STEPS, _NO_GAIN_SHARE = 10, 1e-6
 _NONE_REMOVED, _NONE_GONE = np.zeros((0, 2), dtype=np.intp), np.zeros(0, dtype=np.intp)
 
 
 class Status(Enum):
-    """How a fit or a solver ended; the value is a sentence for the user."""
+    """Why a fit or a solver ended; the value is a sentence for the user."""
 
     CONVERGED = "The solver reached its tolerance."
     NOT_CONVERGED = "The solver used all its iterations before reaching its tolerance."
-    STEP_LIMIT = "The loop made all the steps it was allowed (max_iter)."
+    STEP_LIMIT = "The fit made all steps allowed by max_iter."
     TOLERANCE = "The best score fell below tol times the first one."
     ZERO_SCORE = "No candidate is correlated with the residual: nothing is left to fit."
-    EXHAUSTED = "Every candidate of the step is in the model already."
-    NO_GAIN = "The last steps together gained nothing beside what the first one gained."
-    STALLED = "Full correction chose an active atom again (reselect=True): no step can follow."
+    EXHAUSTED = "Every candidate is already in the model."
+    NO_GAIN = "The last steps together gained almost nothing compared with the first."
+    STALLED = "Full correction chose an atom again (reselect=True): no step can follow."
     VALIDATION = "The validation score has not improved for some steps (n_iter_no_change)."
     CALLBACK = "A callback ended the fit."
-    TIME_LIMIT = "A time limit was reached."
+    TIME_LIMIT = "The time limit was reached."
 
     def __str__(self) -> str:
         return f"{self.name.lower()}: {self.value}"
 
     def __reduce__(self) -> tuple[type[Status], tuple[str]]:
-        # Enum tells pickle the same by __reduce_ex__, which skops does not ask.
+        # Enum defines only __reduce_ex__, which skops does not call.
         return Status, (self.value,)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Step:
-    """What is known after one step of the greedy loop; nobody who hears of it can change it.
+    """The read-only record of one step of the greedy loop.
 
-    In an average of several paths, which the preset "auto" makes, `chosen`, `scores` and
-    `objectives` have the entries of one path after the other.
+    There is one output for two classes, and one per class for more. For an average of paths (see
+    the preset "auto"), `chosen`, `scores` and `objectives` list the paths one after the other.
 
     Attributes
     ----------
     k : int
-        The number of steps made so far; the first step has k = 1.
+        The number of the step, from 1.
     chosen : ndarray of shape (n_outputs,)
-        The position of the atom each output chose; -1 for an output that had ended.
+        The position of the atom each output chose; -1 for an output that has ended.
     scores : ndarray of shape (n_outputs,)
         The score of that atom; 0 where `chosen` is -1.
     objectives : ndarray of shape (n_outputs,)
         The regularised objective after the step.
     coef : ndarray of shape (n_outputs, n_atoms)
-        The coefficients after the step, atoms in order of entry; 0 for those that left.
+        The coefficients after the step, atoms in order of entry; 0 for removed atoms.
     intercept : ndarray of shape (n_outputs,)
+        The intercepts after the step.
     solver_iterations : int
-        Iterations of the corrections of this step, summed over outputs.
+        Solver iterations in this step, summed over outputs.
     residual : float
-        The largest optimality residual the corrections of this step reported.
+        The largest optimality residual of the solver in this step.
     is_corrected : bool
-        Whether all coefficients were corrected in this step, and every solver reached its
-        tolerance.
+        Whether this step corrected all coefficients to the solver's tolerance.
     seconds : float
         Time since the start of the loop.
     validation_score : float or None
-        The score on validation data, larger is better; None where not all were corrected.
+        The validation score, larger is better; None if not all coefficients were corrected.
     removed : ndarray of shape (n_removed, 2)
-        The atoms that left in this step, in order: the output, and the atom's position.
+        The atoms removed in this step, in order: output and position of the atom.
     gone : ndarray of shape (n_gone,)
-        The positions of the atoms that entered at some step and that no output has now.
+        The positions of the atoms that entered earlier and that no output has now.
     leaves : tuple of ndarray
-        Where the leaves of trees are corrected: their values after the step, an array for each
-        tree, whose coefficient is 1; else nothing.
+        If leaves are corrected, the leaf values of each tree after the step; otherwise empty.
     """
 
     k: int
@@ -100,7 +99,7 @@ class Step:
     leaves: tuple[Array, ...] = ()
 
     def __post_init__(self) -> None:
-        # Of leaves, who makes them does this: steps share most of theirs.
+        # Leaves are locked where they are made: steps share most of them.
         for value in vars(self).values():
             if isinstance(value, np.ndarray):
                 value.setflags(write=False)
@@ -117,7 +116,7 @@ class Step:
 
     @property
     def n_entered(self) -> int:
-        """The number of distinct atoms that entered so far."""
+        """The number of distinct atoms that have entered."""
         return int(self.coef.shape[1])
 
     @property
@@ -130,12 +129,12 @@ StoppingRule = Callable[[Step], Status | None]
 
 
 def theory_steps(n_samples: float) -> int:
-    """Return k0 = ceil(sqrt(m / ln m)), the number of steps of Theorems 1 and 2.
+    """Return k0 = ceil(sqrt(m / ln m)), the number of steps of the paper's Theorems 1 and 2.
 
     Parameters
     ----------
     n_samples : float
-        The number of samples m, or the sum of their weights; 3 where it is smaller.
+        The number of rows m, or the sum of their weights; at least 3 is used.
 
     Examples
     --------
@@ -147,7 +146,7 @@ def theory_steps(n_samples: float) -> int:
 
 
 def gains_nothing(steps: Sequence[Step], null: float) -> bool:
-    """Return whether the last ten steps gained nothing beside the first one, from no model on."""
+    """Return whether the last ten steps gained almost nothing compared with the first."""
     if len(steps) <= _NO_GAIN_STEPS:
         return False
     gain = steps[-1 - _NO_GAIN_STEPS].objective - steps[-1].objective
@@ -155,10 +154,10 @@ def gains_nothing(steps: Sequence[Step], null: float) -> bool:
 
 
 class NoImprovement:
-    """End when the validation score has not improved for some steps.
+    """End when the validation score has not improved for `patience` steps.
 
-    Where few steps are judged, three of them must have been no better. The rule remembers the best
-    score it saw, so each fit needs its own.
+    At least three scored steps (or `patience`, if less) must have been no better. The rule keeps
+    the best score, so each fit needs its own.
     """
 
     def __init__(self, patience: int) -> None:
@@ -167,7 +166,6 @@ class NoImprovement:
         self._best_step = self._n_worse = 0
 
     def __call__(self, step: Step) -> Status | None:
-        """Return VALIDATION once `patience` steps have passed since the best one."""
         if step.validation_score is None:
             return None
         self._n_worse += 1

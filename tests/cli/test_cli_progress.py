@@ -157,7 +157,7 @@ def test_a_time_limit_ends_a_fit_with_the_steps_it_has(
     printed = capsys.readouterr()
     assert "The time limit of 1e-09 s ended the fit early" in printed.err
     assert "Reading and checking the data took" in printed.err
-    assert re.search(r"Ended after \d+\.\d\d s and 1 step: A time limit was reached", printed.out)
+    assert re.search(r"Ended after \d+\.\d\d s and 1 step: The time limit was reached", printed.out)
     fitted = load_model(out)
     assert fitted.n_iter_ == 1
     assert fitted.status_ is Status.TIME_LIMIT
@@ -180,4 +180,4 @@ def test_what_ended_a_fit_is_told_to_programs_and_kept_with_the_model(
     assert ended["seconds"] > 0.0
     assert load_model(out).about_["ended"] == ended
     assert run("inspect", out) == 0
-    assert "A time limit was reached" in capsys.readouterr().out
+    assert "The time limit was reached" in capsys.readouterr().out

@@ -1,7 +1,7 @@
-"""The border to the compiled library: arrays in, arrays out, one function each.
+"""The interface to the compiled library, one function each.
 
-The library is a part of the package, built with it (`hatch_build.py`). `kernels.h` says what every
-function does. Calls release Python's lock.
+The library is built with the package (`hatch_build.py`), and `kernels.h` documents its functions.
+Calls release the GIL.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _ADVICE = "Build it with: python -m pip install --editable ."
 
 RELU, GAUSS, BLOCK = 0, 1, 64
 
-# What the functions return and take, in that order; `_TYPES` says what the letters are.
+# The types of the result and the arguments, by the letters of `_TYPES`.
 _FUNCTIONS = {
     "source_hash": "s",
     "has_v3": "b",
@@ -59,7 +59,6 @@ _FUNCTIONS = {
 class ArrayPointer:
     @staticmethod
     def from_param(array: NDArray[Any]) -> c_void_p:
-        """Return where an array lies; what is no plain array in one piece is our mistake."""
         assert array.flags.c_contiguous
         return c_void_p(array.__array_interface__["data"][0])
 
@@ -69,7 +68,7 @@ _TYPES |= {"b": c_int32, "u": c_uint64, "s": c_char_p, "-": None}
 
 
 def _fields(text: str) -> list[tuple[str, Any]]:
-    """Return the fields of a structure; a letter and a colon are the type of the names behind."""
+    """Return the fields of a structure; "type: names" groups are separated by semicolons."""
     kinds = (group.split(":") for group in text.split("; "))
     return [(name, _TYPES[kind]) for kind, names in kinds for name in names.split()]
 
@@ -88,7 +87,7 @@ class _Columns(Structure):
 
 
 class Search(Structure):
-    """How atoms are drawn and refined; `kernels.h` says what every number is."""
+    """How atoms are drawn and refined; see `kernels.h`."""
 
     _fields_ = _fields(
         "i: family size n_improved n_rows max_steps; d: pull pull_times_weight; "
@@ -105,7 +104,7 @@ class _Bins(Structure):
 
 
 def refer_to_bins(bins: Any, codes: NDArray[np.uint8] | None = None) -> Any:
-    """Return a reference to `dictionaries.bins.Bins` and codes; whoever has it keeps both."""
+    """Return a reference to bins and codes; the caller keeps both alive."""
     arrays = (getattr(bins, name) for name, _ in _Bins._fields_[4:])
     where = None if codes is None else ArrayPointer.from_param(codes)
     sizes = 0 if codes is None else len(codes), bins.n_columns, len(bins.column)
@@ -116,7 +115,7 @@ class TreeRules(Structure):
     _fields_ = _fields("i: depth max_leaves; d: min_leaf smoothing peak unit; i: is_exact")
 
 
-#: A split of a node, as `fcg_split` has it.
+#: A split of a node, `fcg_split` in C.
 SPLIT = np.dtype(
     [
         *((name, np.int64) for name in ("feature", "place", "is_missing_left", "left")),
@@ -130,7 +129,7 @@ Splits = NDArray[np.void]
 
 @cache
 def library() -> Any:
-    """Load the library, the one for newer processors where this is one."""
+    """Load the library, the variant for newer processors if possible."""
     plain, newer = FOLDER / "kernels.so", FOLDER / "kernels_v3.so"
     loaded = _load_from(plain)
     return _load_from(newer) if loaded.fcg_has_v3() and newer.exists() else loaded
@@ -153,7 +152,7 @@ def _load_from(path: Path) -> Any:
 
 @cache
 def _blas() -> _Blas:
-    """Return where SciPy's routines of BLAS and LAPACK are."""
+    """Return the addresses of SciPy's BLAS and LAPACK routines."""
     api, capsule_type = ctypes.pythonapi, ctypes.py_object
     name_of, address_of = api.PyCapsule_GetName, api.PyCapsule_GetPointer
     name_of.restype, name_of.argtypes = c_char_p, (capsule_type,)
@@ -164,26 +163,25 @@ def _blas() -> _Blas:
 
 
 class HingeSums:
-    """The squared hinge at the last point of one output, whose sums the next point needs.
+    """The squared hinge at the last point of one output; the next point updates its sums.
 
-    The storage has the shape (room, n_rows), y and shares are m-vectors.
+    The storage has shape (room, n_rows); y and shares are m-vectors.
     """
 
     def __init__(self, storage: Array, y: Array, shares: Array) -> None:
         self._y, self._shares = np.ascontiguousarray(y), shares
-        #: Values, slopes and curvatures where all sums are known.
+        #: Values, slopes and curvatures at the point of the sums.
         self._rows = np.zeros((3, len(y)))
-        #: Values and slopes behind steps of single columns, if there were any since.
+        #: Values and slopes after later steps of single columns, if any.
         self._ahead: Array | None = None
         self._held = _Columns(m=len(y), blas=ctypes.addressof(_blas()))
         self._at_held = byref(self._held)
         self._small, self._gram = np.zeros((3, 0)), np.zeros((0, 0))
-        #: The coefficients of the last point.
         self._point: Array | None = None
         self.resize(storage)
 
     def resize(self, storage: Array) -> None:
-        """Take a larger storage, whose first columns are those of the last one."""
+        """Switch to a larger storage with the same first columns."""
         room, known = len(storage), len(self._gram)
         small, gram = np.zeros((3, room)), np.zeros((room, room))
         small[:, :known], gram[:known, :known] = self._small, self._gram
@@ -201,7 +199,7 @@ class HingeSums:
         return slopes
 
     def is_at(self, coef: Array) -> bool:
-        """Whether the last point was this one; columns that are new have coefficient 0."""
+        """Return whether this was the last point; new columns have coefficient 0."""
         point = self._point
         if point is None or coef is point:
             return point is not None
@@ -209,7 +207,7 @@ class HingeSums:
         return coef[:n].tobytes() == point.tobytes() and not any(coef[n:].tolist())
 
     def look(self, coef: Array) -> tuple[float, Array, Array]:
-        """Go to a point; return the risk, its gradient and its Hessian there."""
+        """Move to a point; return the risk, its gradient and its Hessian."""
         k = self._held.k = len(coef)
         _checked(library().fcg_look(self._at_held, coef))
         self._ahead, self._point = None, coef.copy()
@@ -218,19 +216,19 @@ class HingeSums:
     def newton(
         self, coef: Array, penalty: Array, norms: Array, scale: float, tol: float, max_iter: int
     ) -> tuple[Array, float, float, int]:
-        """Run Newton's method; return where it ended, and objective, residual and iterations."""
+        """Run Newton's method; return coefficients, objective, residual and iterations."""
         self._held.k, end = len(coef), coef.copy()
         given = self._at_held, penalty, norms, scale, tol, max_iter
         n_iter = _checked(library().fcg_newton(*given, end))
-        # Whoever changes it would be taken for being still there.
+        # Read-only: `is_at` compares by identity.
         end.setflags(write=False)
         self._ahead, self._point = None, end
         return end, self._held.objective, self._held.residual, n_iter
 
     def step(self, coef: Array, j: int, has_constant: bool, l2: float) -> tuple[Array, float]:
-        """Minimise over the coefficient of column j, which is 0, and over the constant.
+        """Minimise over the constant and the coefficient of column j, which is 0.
 
-        Return where that ended, and the risk.
+        Return the coefficients and the risk.
         """
         if not self.is_at(coef):
             self.look(coef)
@@ -246,18 +244,18 @@ class HingeSums:
         return end, float(added[2])
 
     def drop(self, position: int) -> None:
-        """Forget a column; the storage has forgotten it."""
+        """Forget a column that was removed from the storage."""
         known = self._held.n_known
         if position < known:
             kept = np.delete(np.arange(known), position)
             self._small[:, : known - 1] = self._small[:, kept]
             self._gram[: known - 1, : known - 1] = self._gram[np.ix_(kept, kept)]
             self._held.n_known = known - 1
-        self._coef[0], self._ahead, self._point = np.nan, None, None  # the next point is another
+        self._coef[0], self._ahead, self._point = np.nan, None, None
 
 
 def in_blocks(Z: Array) -> Array:
-    """Lay rows out as `propose` takes them, of shape (n_blocks, n_features, BLOCK)."""
+    """Return rows in the layout of `propose`, of shape (n_blocks, n_features, BLOCK)."""
     n, d = Z.shape
     padded = np.zeros((-(-n // BLOCK), BLOCK, d))
     padded.reshape(-1, d)[:n] = Z
@@ -265,14 +263,14 @@ def in_blocks(Z: Array) -> Array:
 
 
 def sample(weights: Array, n_rows: int, n_points: int, key: int) -> tuple[Rows, Rows, int]:
-    """Return some rows that have a weight, points among these, and how many rows have one."""
+    """Return some rows of positive weight, points among these, and the number of such rows."""
     rows, points = np.empty(min(n_rows, len(weights)), np.int64), np.empty(n_points, np.int64)
     n_active = library().fcg_sample(len(weights), weights, n_rows, n_points, key, rows, points)
     return rows[: max(1, n_active)], points, n_active
 
 
 def draw(search: Search, points: Array, key: int) -> Array:
-    """Return atoms at points, vectors without constraints of shape (n_points, n_features + 1)."""
+    """Draw atoms at points: unconstrained parameters of shape (n_points, n_features + 1)."""
     atoms = np.empty((len(points), points.shape[1] + 1))
     library().fcg_draw(byref(search), points.shape[1], points, key, atoms)
     return atoms
@@ -281,10 +279,10 @@ def draw(search: Search, points: Array, key: int) -> Array:
 def propose(
     search: Search, Z: Array, residual: Array, weights: Array, gain: tuple[float, ...], key: int
 ) -> Array:
-    """Return refined atoms, if there are steps, and behind them those that they were made of.
+    """Return refined atoms, if there are steps, then their originals.
 
-    Z are standardised rows, as `in_blocks` lays them out; the gain is the ridge, the total weight,
-    and whether a constant is fitted.
+    Z are standardised rows in the layout of `in_blocks`; the gain is the ridge, the total weight,
+    and whether there is an intercept.
     """
     d, n_best = Z.shape[1], search.n_improved
     atoms = np.empty((2 * n_best if search.max_steps else n_best, d + 1))
@@ -294,19 +292,19 @@ def propose(
 
 
 def bin_values(values: Array, thresholds: Array, n_numbers: int, codes: NDArray[np.uint8]) -> None:
-    """Write how many thresholds, at most 255, are below every value; n_numbers for NaN."""
+    """Write the number of thresholds below each value, at most 255, or n_numbers for NaN."""
     library().fcg_bin(len(values), values, len(thresholds), thresholds, n_numbers, codes)
 
 
 def weigh(weights: Array) -> list[float]:
-    """Return sum, least, largest and number of weights, and whether all are whole, as numbers."""
+    """Return sum, minimum, maximum and number of weights, and whether all are integers."""
     facts = np.empty(5)
     library().fcg_weights(len(weights), weights, facts)
     return facts.tolist()
 
 
 def weight_unit(*facts: float) -> tuple[float, bool]:
-    """Return the weight of a step by what `weigh` returned, and whether it tells all weights."""
+    """Return the unit for weights summarised by `weigh`, and whether all are multiples of it."""
     is_exact = np.empty(1, np.int64)
     return library().fcg_weight_unit(np.array(facts), is_exact), bool(is_exact[0])
 
@@ -320,12 +318,11 @@ def grow_tree(
     nodes: Array,
     leaves: NDArray[np.uint16] | None,
 ) -> Array:
-    """Return the nodes of a tree, four numbers each; write the number of every row's leaf.
+    """Return the nodes of a tree, four numbers each; write the leaf number of each row.
 
-    The bins are what `refer_to_bins` returned; the rules are the depth, the most leaves (0 is no
-    limit), the least weight of a leaf, the smoothing, the peak, the weight of a step (0 is found),
-    and whether it tells all weights. Room for histograms, of shape (n_histograms, 256 * n_columns),
-    and nodes, (most_nodes, 4), are memory to work in.
+    The bins are from `refer_to_bins`, the rules those of `growth.Rules`, with unit 0 if unknown.
+    Room for histograms, of shape (n_histograms, 256 * n_columns), and nodes, (most_nodes, 4), are
+    work space.
     """
     data = bins, byref(TreeRules(*rules)), residual, weights
     where = None if leaves is None else ArrayPointer.from_param(leaves)
@@ -334,15 +331,15 @@ def grow_tree(
 
 
 def check_trees(nodes: Array, n_features: int) -> Rows:
-    """Return the depths of trees; raise a ValueError for a node that sends rows nowhere."""
+    """Return the depths of trees; raise a ValueError for an invalid node."""
     n_trees, n_nodes = nodes.shape[:2]
     if n_nodes == 0:
-        raise ValueError("A row of no node is no tree.")
+        raise ValueError("A row without nodes is not a tree.")
     levels, depths = np.empty(n_nodes, dtype=np.int64), np.empty(n_trees, dtype=np.int64)
     bad = library().fcg_check_trees(n_trees, n_nodes, nodes, n_features, levels, depths)
     if bad >= 0:
         raise ValueError(
-            f"A row is no tree over {n_features} features: node {bad % n_nodes} is "
+            f"A row is not a tree over {n_features} features: node {bad % n_nodes} is "
             f"{nodes.reshape(-1, 4)[bad].tolist()}."
         )
     return depths
@@ -356,7 +353,7 @@ def walk(X: Array, nodes: Array, depths: Rows) -> Array:
 
 
 def walk_to_leaves(X: Array, nodes: Array, depth: int) -> NDArray[np.uint16]:
-    """Return the number of the leaf, in the order of nodes, of every row in one checked tree."""
+    """Return the leaf number, in the order of nodes, of each row in one checked tree."""
     leaves, is_leaf = np.empty(len(X), np.uint16), nodes[:, 0] == -1.0
     numbers = np.cumsum(is_leaf, dtype=np.uint16) - np.uint16(1)
     library().fcg_walk_to_leaves(depth, nodes, *X.shape, X, numbers, leaves)
@@ -371,7 +368,7 @@ def fingerprint(X: Array, columns: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 def order(words: NDArray[np.uint64]) -> Rows:
-    """Return where words stand in growing order, equal ones as they came."""
+    """Return the indices that sort words; the sort is stable."""
     found, room = np.empty(len(words), np.int64), np.empty((2, len(words), 2), np.uint64)
     library().fcg_order(len(words), words, room, found)
     return found
@@ -385,7 +382,7 @@ def gauss_values(X: Array, centers: Array, units: Array) -> Array:
 
 
 def _checked(returned: int) -> int:
-    """Return a count; a negative one says that there was no memory."""
+    """Return a count; raise a MemoryError for a negative one."""
     if returned < 0:
         raise MemoryError("There is not enough memory for the compiled library.")
     return returned

@@ -1,4 +1,4 @@
-"""Trees as the leaves that rows belong to, and sums over them."""
+"""Trees stored as the leaf numbers of rows, and sums over leaves."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from fcgboost._kernels import Array, ArrayPointer, library
 
-# Rows that one thread adds up.
+# Rows added up by one thread.
 _PART = 1 << 18
 
 
@@ -23,42 +23,38 @@ class _Forest(Structure):
     ]
 
 
-#: Does independent pieces of work, in threads or not; returns what they return in their order.
+#: Runs independent pieces of work, in threads or not; returns their results in order.
 Each = Callable[[Callable[[Any], Any], Sequence[Any]], list[Any]]
 
 
 def one_by_one(work: Callable[[Any], Any], pieces: Sequence[Any]) -> list[Any]:
-    """Do pieces of work in this thread."""
+    """Run pieces of work in this thread."""
     return [work(piece) for piece in pieces]
 
 
 class Forest:
-    """Trees as the numbers of the leaves that rows belong to, of one byte each, or of two.
+    """Trees stored as the leaf numbers of rows, of one or two bytes each.
 
-    Rows go by in parts of one size, whose sums are added up in their order, so threads change
-    nothing.
+    Sums over parts of the rows are added up in order, so threads do not change them.
     """
 
     def __init__(self, n_rows: int, each: Each = one_by_one) -> None:
         self._n_rows, self._each = n_rows, each
         self.codes: list[NDArray[Any]] = []
-        #: Where the leaves of a tree begin if those of all trees stand in one line, and the end.
+        #: The first leaf of each tree in the sequence of all leaves, and the end.
         self.first = np.zeros(1, np.int64)
 
     @property
     def n_trees(self) -> int:
-        """The number of trees."""
         return len(self.codes)
 
     def append(self, codes: NDArray[Any], n_leaves: int) -> None:
-        """Add a tree."""
         self.codes.append(np.ascontiguousarray(codes, np.uint8 if n_leaves <= 256 else np.uint16))
         self.first = np.append(self.first, self.first[-1] + n_leaves)
         self._places = np.array([one.ctypes.data for one in self.codes], np.uint64)
         self._is_wide = np.array([one.itemsize == 2 for one in self.codes], np.uint8)
 
     def first_trees(self, n_trees: int) -> Forest:
-        """Return the first trees alone."""
         if n_trees == len(self.codes):
             return self
         some = copy.copy(self)
@@ -66,20 +62,19 @@ class Forest:
         return some
 
     def last(self) -> Forest:
-        """Return the newest tree alone."""
         alone = Forest(self._n_rows, self._each)
         alone.append(self.codes[-1], int(self.first[-1] - self.first[-2]))
         return alone
 
     def add_values(self, values: Array, f: Array) -> Array:
-        """Add the values of the leaves of all trees to those of the rows."""
+        """Add the leaf values of all trees to the values f of the rows."""
         if self.codes:
             add = library().fcg_leaf_values
             self._each(lambda start: add(self._refer(start), values, f), self._starts)
         return f
 
     def sums(self, r: Array) -> Array:
-        """Return the sums of the rows of every leaf."""
+        """Return the sums of r over each leaf."""
 
         def add_up(start: int) -> Array:
             own = np.zeros(int(self.first[-1]))

@@ -1,1 +1,1 @@
-"""Fits to rows on several machines: what they are asked, whoever carries the questions."""
+"""Fits to rows on several machines, independent of the transport."""

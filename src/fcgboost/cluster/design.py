@@ -1,8 +1,7 @@
-"""The design whose rows lie on workers: every verb is one round, `Candidates.best` two.
+"""The design whose rows are on workers: every verb is one round, `Candidates.best` two.
 
-New columns wait for the next round, and their sizes come back with it. Columns lie on the workers
-unscaled, because their sizes are known only when all partitions have answered; what comes back is
-scaled here.
+New columns are sent with the next round, which returns their sizes. Columns on workers are not
+scaled, because their sizes depend on all partitions; answers are scaled here.
 """
 
 from __future__ import annotations
@@ -28,16 +27,16 @@ from fcgboost.losses import Loss
 from fcgboost.threads import cached
 from fcgboost.training.dataset import DataSet
 
-# Up to so many rows are counted; of more the number is estimated.
+# Up to this many rows are counted; beyond, their number is estimated.
 _COUNTED = 1 << 14
-# The circle of hashes.
+# The length of the circle of hashes.
 _ROUND = 2**64
-# Whose memory growing trees are.
+# The owner of growing trees.
 _TREES = -2
 
 
 def merged(parts: Sequence[DataSet], keeps_written: bool = False) -> DataSet:
-    """Return the rows of several partitions; those equal in values and class are one row."""
+    """Return the rows of several partitions, merging those equal in values and class."""
     codes = np.concatenate([part.codes for part in parts])
     weights = np.concatenate([part.weights for part in parts])
     words = np.concatenate([part.words for part in parts])
@@ -46,28 +45,25 @@ def merged(parts: Sequence[DataSet], keeps_written: bool = False) -> DataSet:
 
 
 def count_distinct(rows: Rows, by_class: bool = False) -> int:
-    """Return the number of distinct rows, maybe with their class; of many an estimate."""
+    """Return the number of distinct rows, with their class if asked for; estimated if many."""
     width = _ROUND * _COUNTED // max(_COUNTED, rows.n_rows)
     words = np.concatenate(rows.ask("words_below", width, by_class))
     return len(np.unique(words)) * _ROUND // width
 
 
 def first_rows(rows: Rows, n: int) -> tuple[DataSet, bool]:
-    """Return n rows or more, the first in canonical order, and whether they are all."""
+    """Return at least the first n rows in canonical order, and whether they are all."""
     width = _ROUND * min(rows.n_rows, n + 8 * int(n**0.5)) // rows.n_rows
     while True:
         data = merged(rows.ask("first_rows", width))
-        # Rows of several partitions that are equal are one: there may be fewer than thought.
+        # Merging equal rows of several partitions may leave fewer than expected.
         if width == _ROUND or len(data.codes) >= n:
             return data, width == _ROUND
         width = min(_ROUND, 4 * width)
 
 
 class ClusterDesign(Design):
-    """A dictionary that workers have laid over their rows.
-
-    `class_totals` are the weights of the classes.
-    """
+    """A dictionary laid over rows on workers; `class_totals` are the weights of the classes."""
 
     def __init__(
         self,
@@ -83,9 +79,9 @@ class ClusterDesign(Design):
         self.total_weight = moments.total_weight
         self.scale, self.deviation = self.frame.scale, self.frame.deviation
         self.is_screened = is_screened
-        #: The numbers by which workers know columns, and those of columns that nobody has any more.
+        #: The numbers of columns on workers, and those of columns no longer in use.
         self.numbers, self.dead = count(), list[int]()
-        #: Of trees that have just grown, the leaves that nodes belong to.
+        #: The leaf numbers of the nodes of trees just grown.
         self._grown: tuple[Any, ...] = ()
 
     @cached
@@ -98,8 +94,8 @@ class ClusterDesign(Design):
         return self.frame.sample(stack_rows([part.X for part in parts])[first])
 
     def draw(self, n: int, key: int, turn: int = 0) -> tuple[hashing.Words, list[DataSet], int]:
-        """Return how far on rows of a stretch of the circle with n distinct ones are, and all."""
-        # Hashes are evenly spread: with hardly an exception this is wide enough.
+        """Return the rows on an arc with n distinct ones, with their distances and its width."""
+        # Hashes are uniform, so this is almost always wide enough.
         width = int((n + 4.0 * np.sqrt(n) + 8.0) / self.rows.n_rows * _ROUND)
         while True:
             distances, parts = self.rows.ask("draw", key, turn, width)
@@ -109,13 +105,11 @@ class ClusterDesign(Design):
             width *= 4
 
     def subsample(self, n: int, key: int) -> ClusterSubsample:
-        """Bring the rows with the smallest hashes here, once."""
         return ClusterSubsample(self, n, key)
 
     def candidates(
         self, atoms: Any, *, reuse: bool, store: bool | Literal["auto"]
     ) -> ClusterCandidates:
-        """Send atoms that will be scored again; others go with the question."""
         if reuse:
             self.rows.ask("propose", atoms, store, lasts=True)
         return ClusterCandidates(self, atoms, reuse)
@@ -129,7 +123,7 @@ class ClusterDesign(Design):
 
     @cached
     def _bins(self) -> tuple[Bins, Rules, bool]:
-        """What rows are binned by, as in memory, what trees may be, whether rows are thinned."""
+        """Bins as in memory, rules for trees, and whether light rows are thinned."""
         trees, rows = self.dictionary, self.rows
         assert isinstance(trees, TreeDictionary)
         is_category = trees.categories(len(self.scale))
@@ -147,7 +141,7 @@ class ClusterDesign(Design):
         return bins, trees.rules(depth, unit), unit[0] * weights.n_rows > weights.total
 
     def grow(self, points: Sequence[Point]) -> Any:
-        """Grow trees over all rows, in a round for every level, and two before."""
+        """Grow trees over all rows, in about one round per level after two initial ones."""
         (bins, rules, is_thinned), rows, trees, leaves = self._bins, self.rows, [], []
         for number, point in enumerate(points):
             size = self.at([point], "size")
@@ -169,16 +163,16 @@ class ClusterDesign(Design):
     def columns(
         self, targets: Sequence[Any], loss: Loss, capacity: int, has_constant: bool
     ) -> ClusterColumns:
-        """Return an empty set of columns; targets are the codes of positive classes."""
+        # Targets are the codes of positive classes.
         kind = ClusterLeafColumns if self.dictionary.corrects_leaves else ClusterColumns
         return kind(self, tuple(targets), loss, capacity, has_constant)
 
     def at(
         self, points: Sequence[Point], verb: str, *args: Any, owner: tuple[int, ...] = ()
     ) -> Any:
-        """Ask a question at points, in one round; what columns wait for comes along.
+        """Ask a question at points in one round, and send pending changes of columns.
 
-        What has an owner is said again to shards that take the place of others.
+        Questions with an owner are repeated for shards that replace lost ones.
         """
         workers, place = self.rows.workers, self.rows.place
         columns = [p.columns for p in points if isinstance(p.columns, ClusterColumns)]
@@ -201,10 +195,10 @@ class ClusterDesign(Design):
 
 
 class ClusterSubsample(Subsample):
-    """Rows of all partitions: they came once, and only residuals come again.
+    """Rows of all partitions, fetched once; later only residuals are.
 
-    Rows of several partitions that are equal in values and class are one row. All rows together
-    are in canonical order, fewer in that of their hashes, as in memory.
+    Rows equal in values and class are merged. All rows are in canonical order, a part of them in
+    that of their hashes, as in memory.
     """
 
     def __init__(self, design: ClusterDesign, n: int, key: int) -> None:
@@ -236,7 +230,7 @@ class ClusterSubsample(Subsample):
 
 
 class ClusterCandidates(ScoredCandidates):
-    """Candidates over rows on workers: one round for estimates, one for whoever can win."""
+    """Candidates over rows on workers: one round for estimates, one for exact scores."""
 
     def __init__(self, design: ClusterDesign, atoms: Any, is_there: bool) -> None:
         self.atoms, self.is_screened = atoms, design.is_screened
@@ -249,13 +243,13 @@ class ClusterCandidates(ScoredCandidates):
         return found
 
     def exact(self, points: Sequence[Point], divisor: Divisor, left: NDArray[np.intp]) -> Scores:
-        """Add up over the partitions, which may not have the candidates any more."""
+        # Atoms are sent again: the partitions may no longer have the candidates.
         found: Scores = self._design.at(points, "exact", self.atoms[left], divisor)
         return found
 
 
 class ClusterColumns(Columns):
-    """Columns on workers; classes are the positive ones of the outputs."""
+    """Columns on workers; `classes` are the positive classes of the outputs."""
 
     def __init__(
         self,
@@ -271,9 +265,9 @@ class ClusterColumns(Columns):
         self.label_weights = np.array([[np.delete(totals, c).sum(), totals[c]] for c in classes])
         self._design, self.number = design, next(design.numbers)
         weakref.finalize(self, design.dead.append, self.number)
-        #: What the workers do not know yet: methods and their arguments.
+        #: Changes not yet sent to the workers: methods and their arguments.
         self.changes: list[tuple[Any, ...]] = [("make", classes, loss, capacity, has_constant)]
-        # Factors, norms and first gradients; two rows stand for all where the constant is alone.
+        # Factors, norms and first gradients; for the constant, one row per label represents all.
         slopes = (
             self.label_weights
             @ loss.gradient(np.array([-1.0, 1.0]), np.zeros(2))
@@ -284,7 +278,7 @@ class ClusterColumns(Columns):
 
     @property
     def n_known(self) -> int:
-        """The number of columns of which the workers have told."""
+        """The number of columns with known properties."""
         return int(self._known.shape[1])
 
     @property
@@ -300,26 +294,24 @@ class ClusterColumns(Columns):
         return self._read()[2:]
 
     def append(self, atoms: Any) -> None:
-        """Add columns, with the next round; those that wait are evaluated together."""
         self.n_columns += atoms.shape[0]
         if self.changes and self.changes[-1][0] == "append":
             atoms = stack_rows([self.changes.pop()[1], atoms])
         self.changes.append(("append", atoms))
 
     def drop(self, position: int) -> None:
-        """Take a column out, with the next round."""
         self._known = np.delete(self._read(), position, axis=1)
         self.changes.append(("drop", position))
         self.n_columns -= 1
 
     def _read(self) -> Array:
-        """Return what is known of all columns; of new ones it has to be asked."""
+        """Return the properties of all columns, asking for those of new ones."""
         if self.n_known < self.n_columns:
             self.look([(0, np.zeros(self.n_columns))])
         return self._known
 
     def note(self, squares: Array, largest: list[Array], gradients: Array) -> None:
-        """Take down what the partitions, which know all now, say of new columns."""
+        """Store the properties of new columns."""
         norms = np.sqrt(squares)
         sizes = {"max": np.max(largest, axis=0), "norm": norms, "none": np.ones_like(norms)}
         size = sizes[self._design.dictionary.scaling]
@@ -328,10 +320,10 @@ class ClusterColumns(Columns):
         self._known, self.changes = np.hstack([self._known, known]), []
 
     def unscaled(self, coef: Array) -> Array:
-        """Return coefficients of the columns as the workers have them."""
+        """Return coefficients of the unscaled columns on the workers."""
         if coef[self.n_known :].any():
             self._read()
-        # Coefficients of new columns are zero, whatever the scale.
+        # Coefficients of new columns are zero.
         unscaled = coef.copy()
         unscaled[: self.n_known] *= self._known[0]
         return unscaled
@@ -348,7 +340,6 @@ class ClusterColumns(Columns):
         ]
 
     def triangle(self, output: int, coef: Array, is_lifted: bool) -> tuple[Array, Array]:
-        """Return the triangle of the partitions' triangles."""
         points = [Point(self, output, coef)]
         triangles, straight = self._design.at(points, "triangle", is_lifted)
         R = np.asarray(np.linalg.qr(np.vstack(triangles), mode="r"))
@@ -363,7 +354,6 @@ class ClusterLeafColumns(TreeColumns, ClusterColumns):
         self.sizes = []
 
     def append(self, atoms: Any) -> None:
-        """Add the leaves of trees, with the next round."""
         trees = self._design.dictionary
         assert isinstance(trees, TreeDictionary)
         for j in range(atoms.shape[0]):

@@ -1,4 +1,4 @@
-"""From rows on workers to a fit: classes, rows set aside, units, the design, scores of steps."""
+"""The layout of rows on workers: classes, splits, the design, and scores of steps."""
 
 from __future__ import annotations
 
@@ -42,27 +42,29 @@ from fcgboost.training.resume import FitState, find_state
 from fcgboost.training.scoring import steadied
 from fcgboost.training.settings import Settings
 
-# Medians of columns with missing values are those of all rows, or of a draw of about so many.
+# Medians for missing values are those of all rows, or of a sample of about this size.
 _ENOUGH_FOR_MEDIANS = 1 << 14
 
 
 def check_supported(settings: Settings) -> None:
-    """Raise a ValueError for settings that a cluster does not have."""
+    """Raise a ValueError for settings that clusters do not support."""
     scheme, loss = settings.scheme, settings.loss
     device, scoring = settings.device, settings.scoring
     solver = scheme.solver if isinstance(scheme, FullyCorrective) else None
     is_accuracy = scoring is None or (isinstance(scoring, str) and scoring == "accuracy")
     for is_there, what, why, instead in (
-        (solver is not None, scheme, "there is full correction only", "scheme='fully_corrective'"),
+        (solver is not None, scheme, "correction is always full", "scheme='fully_corrective'"),
         (isinstance(loss, CurvedLoss), loss, "losses must be curved", "loss='squared_hinge'"),
-        (isinstance(solver, NewtonSolver), solver, "nobody has all rows", "solver='newton'"),
-        (device == "cpu", f"device={device!r}", "workers use processors", "device='cpu'"),
+        (isinstance(solver, NewtonSolver), solver, "no process has all rows", "solver='newton'"),
+        (device == "cpu", f"device={device!r}", "workers compute on CPUs", "device='cpu'"),
         (is_accuracy, f"scoring={scoring!r}", "steps are scored by accuracy", "scoring=None"),
-        (settings.time_limit is None, "time_limit", "rounds have no clock", "max_iter"),
-        (not settings.metrics, "metrics", "nobody has all rows", "truncate(k) and score"),
+        (settings.time_limit is None, "time_limit", "fits are not timed", "max_iter"),
+        (not settings.metrics, "metrics", "no process has all rows", "truncate(k) and score"),
     ):
         if not is_there:
-            raise ValueError(f"{what} is not for a Dask cluster, where {why}: use {instead}.")
+            raise ValueError(
+                f"{what} is not supported on a Dask cluster, where {why}: use {instead}."
+            )
 
 
 def prepare(
@@ -72,7 +74,7 @@ def prepare(
     has_validation_data: bool,
     last: FitState | None,
 ) -> Fit:
-    """Return the fit to the rows of workers, which may go on from the last one."""
+    """Return the fit to rows on workers, which may continue the last one."""
     given = [Rows(workers, place) for place in range(1 + has_validation_data)]
     classes, width, is_sparse = _find_classes(given)
     digests = [rows.ask("encode", classes, lasts=True) for rows in given]
@@ -80,7 +82,7 @@ def prepare(
     validation = given[1] if has_validation_data else None
     kind = width, is_sparse, *words_of(readers)
     state = find_state(settings, classes, digests, kind, last)
-    # Equal rows of several partitions are one, as in memory.
+    # Equal rows of different partitions count once, as in memory.
     n_rows = count_distinct(train, by_class=True) if settings.is_preset else train.n_rows
     settings = settings.at(n_rows, width if is_sparse else 0, has_categories(readers))
     if settings.validation_fraction is not None:
@@ -101,7 +103,7 @@ def _find_classes(given: Sequence[Rows]) -> tuple[NDArray[Any], int, bool]:
     warn_of_shares(sum(totals), sum(n_rows), stacklevel=6)
     if len(set(are_sparse)) > 1:
         raise ValueError(
-            "Some partitions of X are sparse and some are not: make them all alike, for example by "
+            "Some partitions of X are sparse and some are not: convert all, for example with "
             "X.map_blocks(scipy.sparse.csr_array)."
         )
     classes, _ = check_labels(_united(labels))
@@ -112,13 +114,12 @@ def _find_classes(given: Sequence[Rows]) -> tuple[NDArray[Any], int, bool]:
 
 
 def _united(labels: Sequence[NDArray[Any]]) -> NDArray[Any]:
-    """Return the labels of all partitions."""
     numbers = [some for some in labels if some.dtype.kind in "biuf"]
     if 0 < len(numbers) < len(labels):
         other = next(some for some in labels if some.dtype.kind not in "biuf")
         raise ValueError(
             f"Labels are numbers in some partitions and not in others ({numbers[0].tolist()[0]!r} "
-            f"and {other.tolist()[0]!r}): make them all of one kind."
+            f"and {other.tolist()[0]!r}): convert all to one type."
         )
     return np.unique(np.concatenate(labels))
 
@@ -126,9 +127,9 @@ def _united(labels: Sequence[NDArray[Any]]) -> NDArray[Any]:
 def _set_aside(
     rows: Rows, n_classes: int, fraction: float, key: int, n_places: int = 2
 ) -> list[Rows]:
-    """Set rows aside, as `dataset.split_data` does, without looking at them here, or leave them.
+    """Split rows on the workers as `dataset.split_data` does; return the new places.
 
-    Of every class those with the smallest hashes go. The last one that goes is found byte by byte.
+    In each class, rows with the smallest hashes are held out; the last hash is found byte by byte.
     """
     last, before = np.zeros(n_classes, dtype=np.uint64), np.zeros(n_classes)
     wanted, everyone = np.zeros(n_classes), np.arange(n_classes)
@@ -137,29 +138,26 @@ def _set_aside(
         wanted = fraction * counts.sum(axis=1) if n_bits == 0 else wanted
         reached = before[:, None] + np.cumsum(counts, axis=1)
         is_enough = reached >= wanted[:, None]
-        # The byte at which so much is reached; the last one of all if rounding hides it.
+        # The byte at which enough is reached; the last one if rounding hides it.
         byte = np.where(is_enough.any(axis=1), is_enough.argmax(axis=1), 255)
         before = reached[everyone, byte] - counts[everyone, byte]
         last |= byte.astype(np.uint64) << np.uint64(56 - n_bits)
-    # Every class keeps its last distinct row for training.
+    # Each class keeps its last distinct row for training.
     largest = np.max(rows.ask("largest_hashes", key, n_classes), axis=0)
     last = np.minimum(last, largest - np.uint64(1))
     places = [next(rows.workers.places) for _ in range(n_places)]
     sizes = rows.workers.round("split", rows.place, places, key, last, owner=(places[0],))
     if 0 in sizes:
         raise ValueError(
-            f"validation_fraction={fraction} leaves no row for validation: every class keeps at "
-            "least one distinct row for training."
+            f"validation_fraction={fraction} leaves no row for validation: each class keeps at "
+            "least one distinct row for training, so pass more rows, or X_val and y_val."
         )
     return [Rows(rows.workers, *new) for new in zip(places, sizes, strict=True)]
 
 
 @dataclass(frozen=True)
 class ClusterLayout(Layout):
-    """Rows on workers; places are those that nobody else has.
-
-    There are no readers where rows are sparse.
-    """
+    """Rows on workers; `places` are those to free with it. Sparse rows have no readers."""
 
     train: Rows
     validation: Rows | None
@@ -172,7 +170,6 @@ class ClusterLayout(Layout):
         return can_be_split(np.array([len(np.unique(own)) for own in words]), needs_all)
 
     def split(self, settings: Settings, share: float, n_enough: int, key: int) -> ClusterLayout:
-        """Set rows aside twice where there are more than enough."""
         rows, n_classes, kept = self.train, len(self.classes), n_enough / self.train.n_rows
         if kept < 1.0:
             (rows,) = _set_aside(rows, n_classes, 1.0 - kept, key >> 1, n_places=1)
@@ -182,7 +179,6 @@ class ClusterLayout(Layout):
         return replace(layout, places=tuple(sorted(places)))
 
     def predicted(self, model: Model) -> HeldOut:
-        """Bring all values here: they are few where rows were set aside for a choice."""
         assert self.validation is not None
         decision, codes, weights = map(np.concatenate, self.validation.ask("predicted", model))
         return HeldOut(decision, codes, weights * self.class_weights[codes])
@@ -200,7 +196,7 @@ def _lay_out(
     validation: Rows | None,
     readers: Sequence[Column | str] | None,
 ) -> ClusterLayout:
-    """Find out what atoms see of rows, and clip it to what, and lay the dictionary over it."""
+    """Learn the inputs and limits of the rows, and lay the dictionary over them."""
     dictionary, inputs, medians = settings.dictionary, None, None
     if readers is not None:
         inputs, has_missing = _see(dictionary, train, readers, classes.tolist())
@@ -235,7 +231,7 @@ def _lay_out(
 def _see(
     dictionary: Dictionary, rows: Rows, readers: Sequence[Column | str], labels: Sequence[Any]
 ) -> tuple[Inputs, bool]:
-    """Learn what atoms see, as in memory, and let rows be encoded; say if values are missing."""
+    """Learn what atoms see and encode the rows; return whether values are missing."""
     columns = number_columns(readers)
     facts = rows.ask("facts", columns)
     first, _ = first_rows(rows, n := n_median_rows(len(columns)))
@@ -253,13 +249,13 @@ def _see(
 
 
 def _medians(rows: Rows) -> Array:
-    """Return the medians of columns: of all rows, or where these are many of some drawn ones."""
+    """Return the medians of the columns, over a sample if there are many rows."""
     width = 2**64 * _ENOUGH_FOR_MEDIANS // max(_ENOUGH_FOR_MEDIANS, rows.n_rows)
     return merged(rows.ask("draw", 0, 0, width)[1]).medians()
 
 
 class ClusterValidator(StepScore):
-    """Scores of steps on rows of workers, of some weight; an atom is sent once."""
+    """Scores steps on rows of workers; each atom is sent once."""
 
     def __init__(self, rows: Rows, weight: float) -> None:
         self._rows, self._weight, self._n_sent = rows, weight, 0

@@ -1,7 +1,7 @@
-"""The rows of one worker, and what they can be asked.
+"""The rows of one worker, and the questions they answer.
 
-A question is put to each partition on its own. Answers are values that can be added up: sums,
-tuples of them, and lists of what every partition has.
+A question goes to each partition separately. Answers can be added up: sums, tuples of sums, and
+lists with an entry per partition.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from fcgboost.training.dataset import LEAST_ROWS, DataSet
 from fcgboost.training.scoring import make_sums
 from fcgboost.training.validation import Validator, make_validator
 
-# Questions that the columns of a point answer themselves.
+# Questions answered by the columns of a point.
 _OF_LEAVES = ("product", "terms")
 
 
@@ -51,7 +51,7 @@ class LoadedRows(NamedTuple):
 
 
 class Partition:
-    """The rows of one partition, for training or for validation; codes stand for its labels."""
+    """The training or validation rows of one partition."""
 
     def __init__(self, data: DataSet, labels: NDArray[Any]) -> None:
         self._hold(data, labels)
@@ -61,31 +61,27 @@ class Partition:
         self._validator: Validator
 
     def _hold(self, data: DataSet, labels: NDArray[Any]) -> None:
-        #: As they were given, to be split, and as atoms see them.
+        #: The raw rows, for splits, and the rows as atoms see them.
         self._data = self._laid = data
         self._labels = labels
-        # The last two: that of the fit, and that of a step with a key of its own.
+        # Two circles: that of the fit, and that of a step with its own key.
         self._circle = lru_cache(maxsize=2)(partial(hashing.Circle, data.words))
 
     @classmethod
     def of(cls, loaded: LoadedRows) -> Partition | None:
-        """Return rows as they were loaded, those of weight zero left out, if there are any."""
+        """Return the loaded rows of positive weight, or None if there are none."""
         labels, codes = np.unique(loaded.y, return_inverse=True)
         data = DataSet.of(loaded.X, codes, loaded.weights)
         return cls(data, labels) if len(data.weights) else None
 
     @property
     def n_rows(self) -> int:
-        """The number of rows."""
         return len(self._data.weights)
 
     # Before the loop.
 
     def survey(self) -> tuple[list[Any], ...]:
-        """Return labels, the number of columns, whether rows are sparse, and weights.
-
-        Of the weights it is their sum and how many there are.
-        """
+        """Return labels, number of columns, sparsity, sum of weights and number of rows."""
         data = self._data
         kind = (self._labels[np.unique(data.codes)], data.X.shape[1], sparse.issparse(data.X))
         return tuple([one] for one in (*kind, data.weights.sum(), self.n_rows))
@@ -97,22 +93,20 @@ class Partition:
         return self._data.digest()
 
     def some_words(self, n_classes: int) -> tuple[list[hashing.Words], ...]:
-        """Return a few of the fingerprints of every class."""
+        """Return a few fingerprints of each class."""
         words = [np.unique(self._data.words[self._data.codes == code]) for code in range(n_classes)]
         return tuple([own[:LEAST_ROWS]] for own in words)
 
     def class_totals(self, n_classes: int) -> Array:
-        """Return the weight of every class."""
         return np.asarray(np.bincount(self._data.codes, self._data.weights, n_classes))
 
     def largest_hashes(self, key: int, n_classes: int) -> list[hashing.Words]:
-        """Return the largest hash of every class."""
         largest = np.zeros(n_classes, dtype=np.uint64)
         np.maximum.at(largest, self._data.codes, hashing.keyed(self._data.words, key))
         return [largest]
 
     def histogram(self, key: int, prefixes: hashing.Words, n_bits: int) -> Array:
-        """Return weights by the eight bits of the hashes that follow their class's prefix."""
+        """Return weights by class and by the eight bits after the class's prefix of hashes."""
         hashes, codes = hashing.keyed(self._data.words, key), self._data.codes
         shift = np.uint64(56 - n_bits)
         byte = ((hashes >> shift) - (prefixes[codes] >> shift)).astype(np.int64)
@@ -122,38 +116,34 @@ class Partition:
         return np.asarray(sums.reshape(-1, 256))
 
     def part(self, key: int, last: hashing.Words, is_aside: bool) -> Partition | None:
-        """Return the rows whose hashes are at most those of their class, or else the others."""
+        """Return the rows whose hashes are at most the last of their class, or the others."""
         data = self._data
         aside = (hashing.keyed(data.words, key) <= last[data.codes]) & (last[data.codes] > 0)
         mask = aside if is_aside else ~aside
         return Partition(data.take(mask), self._labels) if mask.any() else None
 
     def facts(self, columns: Sequence[Column]) -> tuple[Facts, ...]:
-        """Return what decides the outputs of columns."""
         return facts_of(columns, self._data, len(self._labels))
 
     def rows_with(self, columns: Flags) -> list[DataSet]:
-        """Return the rows in which one of some columns is present."""
+        """Return the rows in which at least one of some columns is not missing."""
         return [self._data.take(~np.isnan(self._data.X[:, columns]).all(axis=1))]
 
     def see(self, inputs: Inputs, facts: dict[int, Facts]) -> int:
-        """Turn rows into what atoms see of them; return 0 where nothing is missing, else 1."""
+        """Encode rows as atoms see them; return 1 if values are missing, else 0."""
         X = inputs.encode_training(self._data.X, self._data.words, facts)
         self._laid = replace(self._data, X=X)
         return int(self._laid.has_missing)
 
     def moments(self, per_class: Array, medians: Array | None, limits: Limits | None) -> Moments:
-        """Return the moments of the rows within limits, with medians for missing values."""
         data = self._laid
         X = data.within(limits).imputed(medians)
         return moments_of(X, data.weights * per_class[data.codes])
 
     def ends(self, columns: Flags) -> list[list[Array]]:
-        """Return the ends of some columns."""
         return ends_of(self._laid.X, columns)
 
     def zeros(self, limits: Limits | None) -> Flags:
-        """Say which columns hold a zero within limits."""
         return zeros_in(self._laid.within(limits).X)
 
     def lay(
@@ -167,10 +157,10 @@ class Partition:
         per_class: Array,
         keeps_rows: bool,
     ) -> int:
-        """Lay a dictionary over the rows; return 0 where atoms are screened, else 1.
+        """Lay a dictionary over the rows; return 0 if atoms are screened, else 1.
 
-        Columns are not scaled here: their sizes are known when all partitions have answered. Rows
-        that will be split are kept as they were given, too.
+        Columns are scaled later, once the sizes over all partitions are known. Rows that will be
+        split are kept in raw form too.
         """
         dictionary = copy.copy(dictionary)
         dictionary.scaling = "none"
@@ -185,20 +175,19 @@ class Partition:
         return int(not self._design.is_screened)
 
     def words_below(self, width: int, by_class: bool) -> list[hashing.Words]:
-        """Return the fingerprints below a bound, or words for them and their class."""
+        """Return the fingerprints below a bound, combined with the class if asked for."""
         is_below = self._data.words <= np.uint64(width - 1)
         words, codes = self._data.words[is_below], self._data.codes[is_below]
         return [words ^ hashing.mix(codes.astype(np.uint64)) if by_class else words]
 
     def draw(self, key: int, turn: int, width: int) -> tuple[list[hashing.Words], list[DataSet]]:
-        """Return how far on the rows on a stretch of the circle are, and these."""
+        """Return the rows on an arc of the circle, and their distances from its start."""
         circle, data = self._circle(key), self._laid
         at = circle.within(turn, width)
         part = DataSet(data.X[at], data.codes[at], data.weights[at], data.words[at])
         return [circle.distances(at, turn)], [part]
 
     def propose(self, atoms: Any, store: Any) -> None:
-        """Lay candidates over the rows that will be scored more than once."""
         self._candidates = self._design.candidates(atoms, reuse=True, store=store)
 
     # The loop.
@@ -211,10 +200,10 @@ class Partition:
         verb: str,
         *args: Any,
     ) -> tuple[Any, Any]:
-        """Bring columns up to date, and answer one of the questions below at some points.
+        """Update columns, and answer one of the questions below at some points.
 
-        Points are numbers of columns, outputs and coefficients. What is known of new columns comes
-        with the answer; dead ones are no more.
+        Points are numbers of columns, outputs and coefficients. The answer includes the properties
+        of new columns; dead columns are dropped.
         """
         for number in dead:
             self._columns.pop(number, None)
@@ -228,7 +217,7 @@ class Partition:
     def _change(
         self, number: int, first: int, changes: Sequence[tuple[Any, ...]]
     ) -> tuple[Array, list[Array], Array]:
-        """Return mean squares, largest values and first gradients from the first new column on."""
+        """Apply changes; return mean squares, largest values and first gradients of new columns."""
         for verb, *args in changes:
             if verb == "make":
                 positives, *rest = args
@@ -241,7 +230,6 @@ class Partition:
         return columns.norms[first:] ** 2, largest, columns.first_gradients[:, first:]
 
     def look(self, points: Sequence[Point], places: Sequence[int] | None = None) -> tuple[Any, ...]:
-        """Return risks, gradients and Gram matrices."""
         looks = [columns.look([(c, coef)], places)[0] for columns, c, coef in points]
         return tuple(
             (risk, gradient, columns.gram(c, coef) if gram is None else gram)
@@ -249,33 +237,29 @@ class Partition:
         )
 
     def triangle(self, points: Sequence[Point], is_lifted: bool) -> tuple[list[Array], Array]:
-        """Return the triangle, and the sums over straight rows."""
         ((columns, output, coef),) = points
         R, straight = columns.triangle(output, coef, is_lifted)
         return [R], straight
 
     def residuals(self, points: Sequence[Point], key: int, width: int) -> list[Array]:
-        """Return the residuals of the rows on the first stretch of the circle."""
+        """Return the residuals of the rows on the first arc of the circle."""
         return [self._design.residuals(points)[self._circle(key).within(0, width)]]
 
     def sums(self, points: Sequence[Point], atoms: Any) -> Sums:
-        """Return what the gains of a few atoms are made of."""
         return self._design.sums(atoms, points)
 
     def estimates(self, points: Sequence[Point], atoms: Any, *question: Any) -> Scores:
-        """Return scores of candidates, new ones or those before, and how far they may be off."""
+        """Return estimated scores of new candidates, or of the last ones, with error bounds."""
         if atoms is not None:
             self._candidates = self._design.candidates(atoms, reuse=False, store=False)
         return self._candidates.estimates(points, *question)
 
     def exact(self, points: Sequence[Point], atoms: Any, divisor: Divisor) -> Scores:
-        """Return exact scores of a few atoms."""
         return self._design.exact(points, atoms, divisor)
 
     # Trees that grow on all rows.
 
     def levels(self, is_category: Flags) -> Levels:
-        """Return what bins have to know of all rows."""
         return Levels.of(self._laid.X, is_category)
 
     def first_rows(self, width: int) -> list[DataSet]:
@@ -283,33 +267,31 @@ class Partition:
         return [self._laid.take(self._laid.words <= np.uint64(width - 1))]
 
     def bin(self, bins: Bins) -> tuple[list[NDArray[np.intp]], Weights]:
-        """Bin the rows; return the columns that some of them may not share, and the weights."""
+        """Bin the rows; return the columns whose features clash, and the weights."""
         self._bins, self._growing = bins, dict[int, HostRows]()
         self._codes, clash = codes_of(bins, self._laid.X)
         return [clash], Weights.of(self._laid.weights)
 
     def size(self, points: Sequence[Point]) -> float:
-        """Return the sum of all absolute residuals."""
         return float(np.abs(self._design.residuals(points)).sum())
 
     def start_tree(
         self, points: Sequence[Point], number: int, size: float, unit: float, is_thinned: bool
     ) -> None:
-        """Bring all rows to the root of a tree, which is known by its number."""
+        """Put all rows at the root of tree `number`."""
         residual, weights = self._design.residuals(points)[:, 0], self._laid.weights
         if is_thinned:
-            # Rows of less than a step weigh one or nothing, by chance, instead of all nothing.
+            # Rows lighter than a unit get one or nothing at random, instead of nothing.
             chance = hashing.keyed(self._laid.words, 0) / 2.0**64
             weights = np.where(weights < unit, unit * (chance < weights / unit), weights)
         steps = steps_of(residual, weights, size, unit)
         self._growing[number] = HostRows(self._bins, self._codes, steps)
 
     def split_tree(self, number: int, slots: Any, splits: Any) -> Any:
-        """Send rows on, and add up one child of every split by bin."""
         return self._growing[number].split(slots, splits)
 
     def tree_sums(self, points: Sequence[Point], trees: Any, leaves: Sequence[Any]) -> Sums:
-        """Return what the gains of grown trees are made of; `leaves` has those of their nodes."""
+        """Return the sums of grown trees; `leaves` has the leaf numbers of their nodes."""
         self._design.residuals(points)
         for number, own in enumerate(leaves):
             rows = self._growing.pop(number)
@@ -336,21 +318,20 @@ class Partition:
         return float(data.weights.sum())
 
     def scores(self, n_known: int, atoms: Sequence[Any], steps: Sequence[Step]) -> Array:
-        """Return what the scores of steps are made of; atoms come once, and first those of none."""
+        """Return the sums that make up the scores of steps; atoms are sent once."""
         if n_known == 0:
             self._validator = self._validator.anew()
         return np.array(self._validator(steps, [None] * n_known + list(atoms)))
 
     def predicted(self, model: Model) -> tuple[list[Array], list[NDArray[np.intp]], list[Array]]:
-        """Return decision values, classes and weights."""
         data = self._laid
         return [model.decision(data.X)], [data.codes], [data.weights]
 
 
 class Shard:
-    """All rows of one worker: the partitions of every place by their numbers, None without rows.
+    """All rows of one worker: the partitions of each place by their numbers, None if empty.
 
-    `n_parts` are the numbers of all partitions, for training and for validation.
+    `n_parts` are the total numbers of partitions, for training and for validation.
     """
 
     def __init__(
@@ -361,7 +342,7 @@ class Shard:
         n_threads: int = 1,
         store_limit: int = 2**62,
     ) -> None:
-        # As long as the shard lives: setting a limit takes longer than a small question.
+        # For the lifetime of the shard: setting the limit takes longer than a small question.
         limit = ExitStack()
         limit.enter_context(blas.one_thread())
         weakref.finalize(self, limit.close)
@@ -373,13 +354,13 @@ class Shard:
         self._n_threads, self._store_limit = n_threads, store_limit
 
     def ask(self, place: int, method: str, *args: Any) -> Pieces:
-        """Call a method of every partition."""
+        """Call a method of each partition."""
         parts = self._places[place].items()
         answers = {i: None if part is None else getattr(part, method)(*args) for i, part in parts}
         return Pieces.of(self._n_parts[place], answers)
 
     def split(self, place: int, new: Sequence[int], key: int, last: hashing.Words) -> Pieces:
-        """Make a place of the rows that stay, and maybe one of the others; return their numbers."""
+        """Make one or two places of the rows of another; return their numbers of rows."""
         parts, n_parts = self._places[place].items(), self._n_parts[place]
         for number, is_aside in zip(new, (False, True), strict=False):
             self._n_parts[number] = n_parts
@@ -389,12 +370,11 @@ class Shard:
         return Pieces.of(n_parts, sizes)
 
     def forget(self, places: Sequence[int]) -> Pieces:
-        """Have rows of some places no more."""
         n_parts = [self._n_parts.pop(place) for place in places]
         gone = [self._places.pop(place) for place in places]
         return Pieces.of(n_parts[0], dict.fromkeys(gone[0]))
 
     def lay(self, place: int, budget: int, *args: Any) -> Pieces:
-        """Lay a dictionary over the rows; stored candidates of all share the memory."""
+        """Lay a dictionary over the rows; partitions share the memory for stored candidates."""
         share = min(budget, self._store_limit) // max(1, len(self._places[place]))
         return self.ask(place, "lay", share, self._n_threads, *args)

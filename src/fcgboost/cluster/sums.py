@@ -1,9 +1,8 @@
-"""Sums over partitions in one order, whoever adds them up: a binary tree over their numbers.
+"""Sums over partitions in a fixed order: a binary tree over their numbers.
 
-All partitions are halved, and their halves again. What is known of both halves of a run is added
-up at once, so that a worker with neighbours has few pieces to send, and no sum depends on which
-worker has which partition. Workers are a tree, too: each asks those below it and puts their pieces
-to its own.
+A run of partitions is added up as soon as both halves are known, so that a worker with neighbouring
+partitions sends few pieces, and no sum depends on which worker has which partition. Workers form a
+tree too: each asks those below it and combines their pieces with its own.
 """
 
 from __future__ import annotations
@@ -12,8 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-#: Workers that are asked by one. A hop takes as long as some ten messages at one place, so 256
-#: workers are two hops away; more hops, or more messages, would take longer.
+#: Workers asked by one. A hop takes as long as about ten messages, so 256 workers in two hops are
+#: close to optimal.
 FAN_OUT = 16
 
 _Some = TypeVar("_Some")
@@ -21,7 +20,7 @@ _Runs = Mapping[tuple[int, int], Any]
 
 
 def added(one: Any, other: Any) -> Any:
-    """Return a sum, of tuples item by item; None is that of nothing, and lists are put together."""
+    """Add two answers: tuples item by item, lists by concatenation; None is neutral."""
     if one is None or other is None:
         return other if one is None else one
     if isinstance(one, tuple):
@@ -31,18 +30,18 @@ def added(one: Any, other: Any) -> Any:
 
 @dataclass(frozen=True)
 class Pieces:
-    """Sums over runs of partitions, from a first one up to a last one, of n_parts in all."""
+    """Sums over runs [first, last) of n_parts partitions."""
 
     n_parts: int
     runs: _Runs
 
     @classmethod
     def of(cls, n_parts: int, answers: Mapping[int, Any]) -> Pieces:
-        """Add up the answers of partitions as far as they are neighbours."""
+        """Add up the answers of neighbouring partitions."""
         return cls(n_parts, {(i, i + 1): answer for i, answer in answers.items()}).with_others(())
 
     def with_others(self, others: Iterable[Pieces]) -> Pieces:
-        """Return the pieces of all, added up as far as they are neighbours."""
+        """Return all pieces, adding up neighbours."""
         runs = {run: piece for some in (self, *others) for run, piece in some.runs.items()}
         return Pieces(self.n_parts, _joined(runs, 0, self.n_parts))
 
@@ -54,7 +53,7 @@ class Pieces:
 
 
 def _joined(runs: _Runs, first: int, last: int) -> _Runs:
-    """Add up the halves of a run, and before that the halves of these."""
+    """Add up the halves of a run, recursively."""
     if len(runs) < 2:
         return runs
     middle = (first + last) // 2
@@ -66,13 +65,13 @@ def _joined(runs: _Runs, first: int, last: int) -> _Runs:
 
 
 def branches(below: Sequence[_Some]) -> list[Sequence[_Some]]:
-    """Cut those below a place into branches; the first of each is asked, and asks the others."""
+    """Cut members into branches; the first of each is asked, and asks the others."""
     n = min(FAN_OUT, len(below))
     return [below[len(below) * i // n : len(below) * (i + 1) // n] for i in range(n)]
 
 
 def whom_they_ask(members: Sequence[_Some]) -> dict[_Some, list[_Some]]:
-    """Return whom each asks: nobody who comes before it, so that none waits for another's wait."""
+    """Return whom each member asks: only later ones, so that there is no deadlock."""
     asked: dict[_Some, list[_Some]] = {}
     for head, *others in branches(members):
         asked |= {head: [branch[0] for branch in branches(others)], **whom_they_ask(others)}

@@ -1,8 +1,8 @@
-"""The workers that have the rows: what they are asked, what they are told, and that some are lost.
+"""The workers that hold the rows, some of which may be lost.
 
-Rows are known by the number of their *place*: 0 and 1 are those that were loaded, for training and
-for validation, and others are parts of these. A question to a place is put to each partition on its
-own, and the answers are added up on their way, in an order that the partitions' numbers decide.
+Sets of rows have a number, their *place*: 0 and 1 are the training and validation rows as loaded,
+others are parts of these. A question to a place goes to each partition separately, and the answers
+are added up in an order determined by the partitions' numbers.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from typing import Any, NamedTuple
 
 from fcgboost.cluster.sums import Pieces
 
-# So many times in a row workers may be lost without an answer in between.
+# Workers may be lost this many times in a row without an answer in between.
 _LOSSES = 6
 
-#: Whose memory something is: that of a place, or of some columns there.
+#: What remembered state belongs to: a place, or some columns there.
 Owner = tuple[int, ...]
 
 
 class WorkerLostError(RuntimeError):
-    """A worker that held rows is gone, and with it what it knew."""
+    """A worker that held rows is lost."""
 
 
 def gathered(answers: Iterable[Callable[[], Pieces]]) -> Pieces:
-    """Return the pieces of all; all are heard before an error is told, and first of the lost."""
+    """Collect all answers before raising any error, a lost worker first."""
     found, failures = list[Pieces](), list[Exception]()
     for answer in answers:
         try:
@@ -40,31 +40,30 @@ def gathered(answers: Iterable[Callable[[], Pieces]]) -> Pieces:
 
 
 class Workers(ABC):
-    """The workers that have the rows; where some are lost, others take their places."""
+    """The workers that hold the rows; others replace those that are lost."""
 
     def __init__(self) -> None:
-        #: How often they were asked.
         self.n_rounds = 0
-        #: The numbers of places that are not there yet.
+        #: Numbers for new places.
         self.places = count(2)
-        # What shards remember, for whom, and their answer where it must be the same again.
+        # What shards must remember: the owner, the call, and the answer if it must not change.
         self._log: list[tuple[Owner, tuple[Any, ...], Any]] = []
         self._is_connected = False
 
     @abstractmethod
     def connect(self) -> None:
-        """Load the rows, and make a shard on every worker."""
+        """Load the rows and create a shard on each worker."""
 
     @abstractmethod
     def close(self) -> None:
-        """Let the workers forget the rows."""
+        """Free the rows on the workers."""
 
     @abstractmethod
     def ask_all(self, method: str, *args: Any) -> Pieces:
-        """Call a method of every shard; return the pieces of all, or raise a WorkerLostError."""
+        """Call a method of each shard; return all pieces, or raise a WorkerLostError."""
 
     def call(self, method: str, *args: Any) -> Any:
-        """Ask all shards; if one is lost, make all of them again and repeat what they were told."""
+        """Ask all shards; if one is lost, recreate all and repeat what they must remember."""
         for _ in range(_LOSSES):
             try:
                 if not self._is_connected:
@@ -75,11 +74,11 @@ class Workers(ABC):
             except WorkerLostError as error:
                 last, self._is_connected = error, False
                 self.close()
-                message = f"{error}: rows are loaded again, and the fit goes on."
+                message = f"{error}: rows are loaded again, and the fit continues."
                 warnings.warn(message, RuntimeWarning, stacklevel=2)
         raise RuntimeError(
-            f"The Dask cluster lost workers {_LOSSES} times in a row: {last}. Do they run out of "
-            "memory?"
+            f"The Dask cluster lost workers {_LOSSES} times in a row: {last}. Check whether they "
+            "run out of memory."
         ) from last
 
     def _repeat(self) -> None:
@@ -87,14 +86,14 @@ class Workers(ABC):
             again = self.ask_all(*call).total
             if answer is not None and again != answer:
                 raise RuntimeError(
-                    "The partitions gave other rows when they were loaded again. They must be the "
-                    "same every time: set seeds, leave files alone, or persist the collection."
+                    "The partitions had other rows when they were loaded again, but must be the "
+                    "same every time: set seeds, do not change files, or persist the collection."
                 )
 
     def round(self, method: str, *args: Any, owner: Owner | None = None) -> Any:
-        """Call a method of every worker's shard; return the sum of the partitions' answers.
+        """Call a method of each shard; return the sum of the partitions' answers.
 
-        What has an owner is said again to shards that take the place of others.
+        Calls with an owner are repeated for shards that replace lost ones.
         """
         self.n_rounds += 1
         total = self.call(method, *args)
@@ -103,15 +102,15 @@ class Workers(ABC):
         return total
 
     def remember(self, owner: Owner, call: tuple[Any, ...], answer: Any = None) -> None:
-        """Keep in mind what to say again."""
+        """Repeat a call for shards that replace lost ones."""
         self._log.append((owner, call, answer))
 
     def drop(self, owner: Owner) -> None:
-        """Say again nothing of what belongs to an owner."""
+        """Stop repeating the calls of an owner."""
         self._log = [told for told in self._log if told[0][: len(owner)] != owner]
 
     def forget(self, places: Sequence[int]) -> None:
-        """Let the workers forget places from which no other one was made."""
+        """Free places from which no other one was made."""
         self.round("forget", places)
         for place in places:
             self.drop((place,))
@@ -125,6 +124,6 @@ class Rows(NamedTuple):
     n_rows: int = 0
 
     def ask(self, method: str, *args: Any, lasts: bool = False) -> Any:
-        """Ask all partitions; what lasts belongs to the place."""
+        """Ask all partitions; the place owns a call that `lasts`."""
         owner = (self.place,) if lasts else None
         return self.workers.round("ask", self.place, method, *args, owner=owner)

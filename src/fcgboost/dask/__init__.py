@@ -1,7 +1,4 @@
-"""The classifier on a Dask cluster, for rows that do not fit one machine.
-
-Needs the extra ``fcgboost[dask]``.
-"""
+"""The classifier on a Dask cluster; needs the extra ``fcgboost[dask]``."""
 
 try:
     from fcgboost.dask.estimators import DaskFCGBoostClassifier

@@ -1,4 +1,4 @@
-"""Rows in Dask's collections: partition by partition, checked where they lie."""
+"""Rows in Dask collections, checked partition by partition where they are."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _HOW = (
 
 
 class Features(NamedTuple):
-    """The names of columns, if they have any, their number, and whether values may be missing."""
+    """The names of the columns, if any, their number, and whether values may be missing."""
 
     names: tuple[Any, ...] | None
     number: int
     allows_missing: bool = True
 
     def columns(self) -> tuple[list[str], bool]:
-        """Return what columns are called, and whether X has names that are text."""
+        """Return the names of the columns, and whether X has string names."""
         if self.names is None:
             return [f"x{j}" for j in range(self.number)], False
         return names_of(self.names), all(isinstance(name, str) for name in self.names)
@@ -40,7 +40,7 @@ class Features(NamedTuple):
 
 
 class Table(NamedTuple):
-    """Labelled rows: delayed `LoadedRows`, and what is known of their columns."""
+    """Labelled rows as delayed `LoadedRows`, and their columns."""
 
     parts: tuple[Any, ...]
     features: Features
@@ -54,10 +54,10 @@ def make_table(
     expected: Features | None = None,
     readers: Sequence[Column] | None = None,
 ) -> Table:
-    """Cut labelled rows into partitions.
+    """Return labelled rows as partitions.
 
-    The suffix is "_val" for validation data. Columns must be the expected ones, if any are. Those
-    of a table have readers.
+    The suffix is "_val" for validation data. Columns must match the expected ones, if given.
+    Readers are those of a table.
     """
     given = {f"X{suffix}": X, f"y{suffix}": y, f"sample_weight{suffix}": weights}
     if weights is None:
@@ -67,11 +67,11 @@ def make_table(
     features = find_features(X, f"X{suffix}")
     if expected is not None and features[:2] != expected[:2]:
         raise ValueError(
-            f"X{suffix} has the columns {features}, and the X of the fit has {expected}."
+            f"X{suffix} has the columns {features}, but the X of the fit has {expected}."
         )
     features = expected or features
     given |= {name: _aligned(given[name], X, name) for name in list(given)[1:]}
-    # Dask may join partitions of which few columns are read: then not for all alike.
+    # Dask's optimisation may merge partitions of X but not of y.
     for optimize in (True, False):
         blocks = [
             np.ravel(value.to_delayed(optimize_graph=optimize)).tolist() for value in given.values()
@@ -82,12 +82,12 @@ def make_table(
     else:
         raise ValueError(
             f"Partitions do not match: {counts}. Use the same partitions for all, for example "
-            "y = y.repartition(...) or y.rechunk(X.chunks[0])."
+            "with y.repartition(...) or y.rechunk(X.chunks[0])."
         )
     if weights is None:
         blocks.append([None] * len(blocks[0]))
     token, load = tokenize(X, y, weights, readers), dask.delayed(load_rows, pure=True)
-    # In the graph once: there may be many levels.
+    # In the graph once, as there may be many levels.
     known = readers and dask.delayed(readers, name=f"fcgboost-readers-{token}", traverse=False)
     parts = tuple(
         load(*part, i, features, suffix, known, dask_key_name=f"fcgboost-load-{token}-{i}")
@@ -103,16 +103,16 @@ def check_collection(value: Any, name: str) -> None:
 
 
 def find_features(X: Any, name: str) -> Features:
-    """Return what is known of the columns of a collection."""
+    """Return the features of a collection."""
     check_collection(X, name)
-    if hasattr(X, "columns"):  # a data frame, of whichever library
+    if hasattr(X, "columns"):  # a data frame of any library
         return Features(tuple(X.columns), len(X.columns))
     if not isinstance(X, da.Array) or X.ndim != 2:
         shape = getattr(X, "ndim", "?")
         raise ValueError(f"{name} must be a table or a matrix, got {type(X).__name__} ({shape}-d).")
     check_whole_rows(X, name)
     if np.isnan(X.shape[1]):
-        raise ValueError(f"{name} does not know its number of columns: call compute_chunk_sizes().")
+        raise ValueError(f"{name} has an unknown number of columns: call compute_chunk_sizes().")
     return Features(None, int(X.shape[1]))
 
 
@@ -120,13 +120,13 @@ def check_whole_rows(X: Any, name: str) -> None:
     """Raise a ValueError if rows of an array are cut."""
     if X.numblocks[1] != 1:
         raise ValueError(
-            f"{name} is cut into {X.numblocks[1]} chunks of columns, and rows must be whole: use "
-            f"{name}.rechunk({{1: -1}})."
+            f"{name} has {X.numblocks[1]} chunks of columns, but every chunk must hold whole rows: "
+            f"use {name}.rechunk({{1: -1}})."
         )
 
 
 def _aligned(values: Any, X: Any, name: str) -> Any:
-    """Return labels or weights in one dimension, and in the partitions of X if these are known."""
+    """Return labels or weights as a vector, in the partitions of X if these are known."""
     if not isinstance(values, da.Array):
         return values
     if values.ndim == 2 and values.shape[1] == 1:
@@ -159,8 +159,8 @@ def load_rows(
     for name, values in (("y", y), ("sample_weight", weights)):
         if values is not None and len(values) != n_rows:
             raise ValueError(
-                f"{where}X{suffix} has {n_rows} rows and that of {name}{suffix} {len(values)}: "
-                "partitions must match row by row."
+                f"{where}X{suffix} has {n_rows} rows, but that of {name}{suffix} has "
+                f"{len(values)}: partitions must match row by row."
             )
     try:
         if n_rows == 0:
@@ -170,7 +170,7 @@ def load_rows(
             X = check_plain_matrix(X, f"X{suffix}", names, features.allows_missing)
         else:
             X = read_table(open_table(X, min_rows=1), readers)
-        # Data frames hold columns; everything here goes by rows.
+        # Data frames store columns; everything here works by rows.
         X = X if sparse.issparse(X) else np.ascontiguousarray(X)
         weights = check_weights(weights, n_rows, f"sample_weight{suffix}")
         return LoadedRows(X, classes[codes], weights)

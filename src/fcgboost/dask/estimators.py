@@ -33,30 +33,27 @@ from fcgboost.training.settings import resolve
 class DaskFCGBoostClassifier(FCGBoostClassifier):
     """`FCGBoostClassifier` for rows on the workers of a Dask cluster.
 
-    Takes Dask arrays (whole rows in every chunk) and data frames. Rows stay with their workers;
-    what travels in a step are the candidates, their scores, and k-vectors and k x k matrices, or
-    histograms and sums over leaves of trees. The order of sums follows the partitions, so the model
-    does not depend on the number of workers, and is that of `FCGBoostClassifier` in memory up to
+    Takes Dask arrays with whole rows in every chunk, and data frames. Rows stay on their workers; a
+    step sends candidates, their scores, and sums whose size does not depend on the number of rows.
+    The model does not depend on the number of workers and is that of `FCGBoostClassifier` up to
     rounding.
 
     Parameters
     ----------
     client : distributed.Client or None, default=None
-        None is the current client.
+        The Dask client; None means the current one.
     **parameters
-        All others are those of `FCGBoostClassifier`, with the same defaults; `n_jobs` is not used,
-        as every worker takes as many threads as it has. Only full correction by Newton's method is
-        there, with `device` "cpu", accuracy as `scoring`, no `metrics` and no `time_limit`.
+        The parameters of `FCGBoostClassifier`, with the same defaults. Only full correction by
+        Newton's method is supported, with `device` "cpu", accuracy as `scoring`, and neither
+        `metrics` nor `time_limit`. `n_jobs` is ignored: each worker uses all its threads.
 
     Notes
     -----
-    The dictionaries "auto" and "compact" choose as they do in memory: rows set aside, or validation
-    data, choose the ridge, the steps and the link to probabilities, few rows have an average of
-    several paths, many rows have trees whose leaves are corrected, and missing values are taken.
-    Only the note that a column looks like a row number is not given.
+    The presets "auto" and "compact" choose the same as in memory. Only the note that a column looks
+    like a row number is missing.
 
-    A worker that is lost during a fit costs time: its partitions are loaded again and the fit goes
-    on. With `checkpoint` it also goes on in another process, or on another cluster.
+    If a worker is lost, its partitions are loaded again and the fit continues. With `checkpoint` a
+    fit can also continue in another process or on another cluster.
     """
 
     client: Any
@@ -81,14 +78,14 @@ class DaskFCGBoostClassifier(FCGBoostClassifier):
         Parameters
         ----------
         X : dask array or dask data frame of shape (n_samples, n_features)
-            Chunks of a dask array hold whole rows. Texts, categories, dates and gaps are read as
-            those of a table in memory.
+            Chunks must hold whole rows. Text, categories, dates and missing values are read as in
+            memory.
         y : dask array or dask series of shape (n_samples,)
-            In the same partitions.
+            The labels, in the partitions of X.
         sample_weight : like y, default=None
-            Counts: a weight of 2 is a row given twice, 0 a row left out.
+            Counts: a row of weight 2 is like two equal rows, one of weight 0 is left out.
         X_val, y_val, sample_weight_val : like X, y and sample_weight, default=None
-            Data that chooses the number of steps, and in a preset the ridge.
+            Validation data to choose the number of steps and, in a preset, the ridge penalty.
 
         Returns
         -------
@@ -111,7 +108,7 @@ class DaskFCGBoostClassifier(FCGBoostClassifier):
                 held_out = make_table(*rows, "_val", features, readers)
             given = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
             last = vars(twin).get("_state_") if settings.warm_start else None
-            # Actors ask for the current client.
+            # Actors use the current client.
             with client.as_current(), closing(DaskWorkers(client, table, held_out)) as workers:
                 known = readers_of(twin), held_out is not None, last
                 twin._follow(prepare(settings, workers, *known), {"estimator": self, **given})
@@ -125,7 +122,7 @@ class DaskFCGBoostClassifier(FCGBoostClassifier):
             _check_feature_names(self, pd.DataFrame(columns=list(features.names)), reset=True)
 
     def to_local(self) -> FCGBoostClassifier:
-        """Return the fitted classifier as one that needs no cluster."""
+        """Return the fitted classifier as an `FCGBoostClassifier`, which needs no cluster."""
         self._fitted()
         parameters = self.get_params(deep=False)
         parameters.pop("client")
@@ -138,7 +135,7 @@ class DaskFCGBoostClassifier(FCGBoostClassifier):
         return self._lazily("decision_function", X)
 
     def predict(self, X: Any) -> Any:
-        """Return the predicted class of every row; lazily for a Dask collection."""
+        """Return the predicted class of each row; lazily for a Dask collection."""
         return self._lazily("predict", X)
 
     @available_if(has_probability)  # type: ignore[untyped-decorator]
@@ -172,7 +169,7 @@ class DaskFCGBoostClassifier(FCGBoostClassifier):
         )
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the share of the rows that are classified correctly."""
+        """Return the accuracy."""
         local = self.to_local()
         if not is_dask_collection(X):
             return local.score(X, y, sample_weight)
@@ -192,8 +189,8 @@ class DaskFCGBoostClassifier(FCGBoostClassifier):
     def _staged_decision(self, X: Any) -> Iterator[Any]:
         if is_dask_collection(X):
             raise TypeError(
-                "Staged predictions are for data in memory: use to_local() on the partitions, for "
-                "example X.map_blocks(...), or truncate(k).predict(X) for one k."
+                "Staged predictions need data in memory: use to_local() on each partition, for "
+                "example with X.map_blocks(...), or truncate(k).predict(X) for one k."
             )
         return super()._staged_decision(X)
 
@@ -211,7 +208,7 @@ class DaskFCGBoostClassifier(FCGBoostClassifier):
         return twin
 
 
-# That of the plain constructor, and a client.
+# The signature of the plain constructor, with a client.
 _plain = inspect.signature(FCGBoostClassifier.__init__)
 _client = inspect.Parameter("client", inspect.Parameter.KEYWORD_ONLY, default=None)
 DaskFCGBoostClassifier.__init__.__signature__ = _plain.replace(  # type: ignore[attr-defined]
@@ -222,7 +219,7 @@ DaskFCGBoostClassifier.__init__.__signature__ = _plain.replace(  # type: ignore[
 def _values(X: Any, local: FCGBoostClassifier, method: str, nothing: Any) -> Any:
     """Predict one block, which may have no rows."""
     values = np.asarray(getattr(local, method)(X)) if X.shape[0] else nothing
-    is_frame = hasattr(X, "columns")  # of whichever library
+    is_frame = hasattr(X, "columns")  # of any library
     return _framed(values, X.index, method, local.classes_) if is_frame else values
 
 
@@ -235,19 +232,19 @@ def _framed(values: Any, index: Any, method: str, classes: Any) -> Any:
 
 
 def _token(local: FCGBoostClassifier) -> str:
-    """Return a word for all that a prediction depends on but its rows."""
+    """Return a token for all that predictions depend on except the rows."""
     known = (local.model_, local.classes_, local._loss_, local.link_, local._inputs_)
     return str(tokenize(cloudpickle.dumps(known)))
 
 
 def _graphed(local: FCGBoostClassifier) -> Any:
-    """Return a classifier that is in a graph once, whatever the number of partitions."""
+    """Return a delayed classifier that is in the graph once for all partitions."""
     return dask.delayed(local, name=f"fcgboost-model-{_token(local)}", traverse=False)
 
 
 @dask.delayed  # type: ignore[untyped-decorator]
 def _hits(local: FCGBoostClassifier, rows: LoadedRows) -> Any:
-    """Return the weight of the rows that are classified correctly, and of all."""
+    """Return the weight of the correctly classified rows, and of all rows."""
     if len(rows.y) == 0:
         return np.zeros(2)
     decision = local.model_.decision(encode(local._inputs_, rows.X))

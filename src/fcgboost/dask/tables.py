@@ -1,4 +1,4 @@
-"""How the columns of a Dask collection are read: as those of a table in memory are."""
+"""How the columns of a Dask collection are read: like those of a table in memory."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ Readers = tuple[Column, ...]
 
 
 def learn_readers(estimator: Any, X: Any, features: Features, client: Client) -> Readers | None:
-    """Decide what the columns hold, and keep it; return how partitions are read.
+    """Decide how columns are read, store it on the estimator and return it.
 
-    That is None where they are NumPy's numbers. Partitions are asked only for columns whose type
-    does not say it, in one pass.
+    None stands for plain numbers. Partitions are inspected, in one pass, only for columns whose
+    dtype does not settle it.
     """
     if not is_table(X) and not lists_categories(estimator):
         keep_readers(estimator, [], [])
@@ -50,7 +50,7 @@ def learn_readers(estimator: Any, X: Any, features: Features, client: Client) ->
 
 
 def known_readers(estimator: Any, X: Any, features: Features) -> Readers | None:
-    """Return how later partitions are read, None where they are NumPy's numbers as in the fit."""
+    """Return how later partitions are read; None stands for plain numbers."""
     readers: Readers | None = vars(estimator).get("_readers_")
     if readers is not None or not is_table(X):
         return readers
@@ -58,7 +58,6 @@ def known_readers(estimator: Any, X: Any, features: Features) -> Readers | None:
 
 
 def _levels(X: Any, places: list[int], client: Client) -> list[Levels]:
-    """Return the levels of some columns."""
     if not places:
         return []
     some = X[[X.columns[j] for j in places]] if is_frame(X) else X[:, places]
@@ -78,5 +77,5 @@ def levels_in(part: Any) -> list[Levels]:
     """Return the levels of all columns of one partition."""
     table = open_table(part, min_rows=0)
     if table.matrix is not None:
-        raise ValueError("X is sparse, and only columns of other tables can be categories.")
+        raise ValueError("X is sparse, but categories need dense columns: pass a table.")
     return [Levels.of(values) for values in table.columns.values()]

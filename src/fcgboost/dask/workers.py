@@ -1,4 +1,4 @@
-"""The workers of a Dask cluster: an actor on each has its rows, and may be lost."""
+"""The workers of a Dask cluster: an actor on each holds its rows and may be lost."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ from fcgboost.cluster.sums import Pieces, branches, whom_they_ask
 from fcgboost.cluster.workers import WorkerLostError, Workers, gathered
 from fcgboost.dask.collections import Table
 
-# Seconds after which workers that do not come are not coming.
+# Seconds to wait for workers.
 _PATIENCE = 10.0
 _LOOK_EVERY = 0.5
-# Stored values of candidates take no more than this share of a worker's memory.
+# The share of a worker's memory that stored values of candidates may take.
 _SHARE_STORED = 0.15
-# So much of a share may go to a neighbour.
+# Shares of workers may differ by this much.
 _UNEVEN = 0.1
-# glibc's M_TRIM_THRESHOLD and M_MMAP_THRESHOLD, in bytes, and M_ARENA_MAX: other arenas than the
-# first one give memory back whatever the thresholds say.
+# glibc's M_TRIM_THRESHOLD and M_MMAP_THRESHOLD, in bytes, and M_ARENA_MAX: only the first arena
+# respects the thresholds.
 _MALLOPT = ((-1, 2**29), (-3, 2**25), (-8, 1))
 
 
 def _keep_freed_memory() -> None:
-    """Let the C library keep memory that arrays gave back, for the next ones.
+    """Let the C library reuse freed memory.
 
-    Dask tells it to give all of it back to the system at once; a fit makes large arrays all the
-    time, and then takes up to three times as long. Where there is no such library, nothing happens.
+    Dask makes it return freed memory to the system at once, which slows a fit, with its many large
+    arrays, by up to a factor of three. Without glibc this does nothing.
     """
     try:
         mallopt = ctypes.CDLL(None).mallopt
@@ -49,10 +49,10 @@ def _keep_freed_memory() -> None:
 
 
 class _Actor(Shard):
-    """A shard that is asked by pickled messages, and asks actors below it, by worker and key.
+    """A shard that answers pickled messages and forwards them to the actors below it.
 
-    A worker has one thread for all its actors, also those of other fits. None waits for one on a
-    worker of a lower name, so they never wait in a circle.
+    A worker has one thread for all actors, including those of other fits. No actor waits for one on
+    a worker with a lower name, so there is no deadlock.
     """
 
     def __init__(self, below: Sequence[tuple[str, str]], *args: Any) -> None:
@@ -60,17 +60,17 @@ class _Actor(Shard):
         self._below = below
 
     def answer(self, message: bytes) -> bytes:
-        """Call a method that a pickled message names, here and below; return pieces or an error.
+        """Call the method that a pickled message names, here and below; return pieces or an error.
 
-        What cannot be unpickled, here or there, must end in an answer, too: a message that Dask
-        itself cannot read is waited for without end.
+        Unpickling errors must be answered too: Dask would wait forever for a message it cannot
+        read.
         """
         try:
             waiting = [_begin(address, key, message) for address, key in self._below]
             method, args = cloudpickle.loads(message)
             own = partial(getattr(self, method), *args)
             return bytes(cloudpickle.dumps(gathered([own, *waiting])))
-        except Exception as error:  # whatever it is, the client should hear of it
+        except Exception as error:  # the client should see any error
             try:
                 told = cloudpickle.dumps(error)
                 cloudpickle.loads(told)
@@ -80,10 +80,9 @@ class _Actor(Shard):
 
 
 def _begin(address: str, key: str, message: bytes) -> Callable[[], Pieces]:
-    """Ask the actor of another worker; return what waits for the answer.
+    """Ask the actor of another worker; return a function that waits for the answer.
 
-    As Dask's own handle of an actor does, which on a worker would start a client and may wait for
-    an actor that is gone.
+    Dask's own actor handle would start a client on the worker, and may wait for a lost actor.
     """
     worker = get_worker()
 
@@ -99,11 +98,11 @@ def _begin(address: str, key: str, message: bytes) -> Callable[[], Pieces]:
 
 
 def _heard(wait_for: Callable[[], bytes], key: str) -> Pieces:
-    """Wait for an answer; raise the error that it is, or that shows that nobody is there."""
+    """Wait for an answer; raise the error it holds, or a WorkerLostError."""
     try:
         told = cloudpickle.loads(wait_for())
     except Exception as error:
-        # The ways in which a worker that is gone shows.
+        # How a lost worker shows.
         is_unknown = isinstance(error, KeyError) and error.args == (key,)
         is_lost = isinstance(error, RuntimeError) and "Actor was lost" in str(error)
         if isinstance(error, OSError) or is_unknown or is_lost:
@@ -116,17 +115,16 @@ def _heard(wait_for: Callable[[], bytes], key: str) -> Pieces:
 
 
 class DaskWorkers(Workers):
-    """Actors, one per worker that has rows."""
+    """One actor per worker that has rows."""
 
     def __init__(self, client: Client, training: Table, validation: Table | None) -> None:
         super().__init__()
         self._client, self._tables = client, (training, validation)
         self._futures: dict[str, Future] = {}
-        #: Those that are asked from here.
+        #: The actors asked from here.
         self._heads: list[Actor] = []
 
     def connect(self) -> None:
-        """Make an actor on every worker that has rows."""
         workers, token = find_workers(self._client), uuid.uuid4().hex
         _ask(self._client, lambda: self._client.run(_keep_freed_memory, on_error="ignore"))
         shares = [
@@ -135,7 +133,7 @@ class DaskWorkers(Workers):
         ]
         n_parts = [0 if table is None else len(table.parts) for table in self._tables]
         names = sorted({name for share in shares for name in share})
-        # Never the same: a fit must not meet the actors of another one.
+        # Unique, so that a fit never meets the actors of another one.
         keys = {name: f"fcgboost-shard-{token}-{i}" for i, name in enumerate(names)}
         for name, below in whom_they_ask(names).items():
             memory, n_threads = workers[name]["memory_limit"] or 0, workers[name]["nthreads"]
@@ -154,7 +152,6 @@ class DaskWorkers(Workers):
         self._heads = [self._futures[branch[0]].result() for branch in branches(names)]
 
     def ask_all(self, method: str, *args: Any) -> Pieces:
-        """Ask the first actors, which ask the others."""
         message = bytes(cloudpickle.dumps((method, args)))
         try:
             waiting = [(actor.key, actor.answer(message)) for actor in self._heads]
@@ -164,7 +161,7 @@ class DaskWorkers(Workers):
         return gathered(asked)
 
     def _wait_for(self, reply: Any) -> bytes:
-        """Wait for an answer as long as all are there who have a part in it."""
+        """Wait for an answer while all actors are alive."""
         while True:
             try:
                 return bytes(reply.result(timeout=_LOOK_EVERY * 10))
@@ -174,15 +171,14 @@ class DaskWorkers(Workers):
                     raise WorkerLostError(f"a worker that held rows is gone ({states})") from None
 
     def close(self) -> None:
-        """Let the workers forget the rows, whoever still holds a reference to them."""
         futures, self._futures, self._heads = list(self._futures.values()), {}, []
         if futures and self._client.status == "running":
-            with suppress(OSError):  # a scheduler that is gone remembers nothing
+            with suppress(OSError):  # the scheduler may be gone
                 self._client.cancel(futures, force=True)
 
 
 def find_client(client: Client | None) -> Client:
-    """Return the client to use."""
+    """Return the client to use; raise an error if there is none that works."""
     if client is None:
         try:
             client = Client.current()
@@ -193,20 +189,20 @@ def find_client(client: Client | None) -> Client:
             ) from error
     if client.status != "running":
         raise RuntimeError(
-            f"The Dask client is {client.status}: create another one and pass it as client=..."
+            f"The Dask client is {client.status}: create a new one and pass it as client=..."
         )
     if client.asynchronous:
-        raise ValueError("The Dask client is asynchronous; fit needs one that is not.")
+        raise ValueError("The Dask client is asynchronous: pass a synchronous one.")
     return client
 
 
 def find_workers(client: Client) -> dict[str, Any]:
-    """Return what is known of the workers, after some patience if there are none."""
+    """Return the workers by name, waiting a while if there are none."""
     deadline = time.monotonic() + _PATIENCE
     while not (present := _present(client)):
         if time.monotonic() > deadline:
             raise RuntimeError(
-                f"The Dask cluster has had no workers for {_PATIENCE:.0f} seconds; start some, for "
+                f"The Dask cluster has had no workers for {_PATIENCE:.0f} seconds: start some, for "
                 "example with cluster.scale(2), and fit again."
             )
         time.sleep(_LOOK_EVERY)
@@ -219,7 +215,7 @@ def _present(client: Client) -> dict[str, Any]:
 
 
 def _ask(client: Client, question: Callable[[], Any]) -> Any:
-    """Ask the scheduler something; say so if it is gone."""
+    """Ask the scheduler; raise a RuntimeError if it is gone."""
     reason: Any = None
     try:
         if client.status == "running":
@@ -228,12 +224,12 @@ def _ask(client: Client, question: Callable[[], Any]) -> Any:
         reason = error
     raise RuntimeError(
         f"The Dask scheduler does not answer (client: {client.status}). Connect a new client and "
-        "fit again; with checkpoint=... a fit goes on from where it was."
+        "fit again; with checkpoint=... the fit continues where it was."
     ) from reason
 
 
 def await_all(client: Client, futures: Sequence[Future], workers: Sequence[str] = ()) -> None:
-    """Wait for futures, which need some workers or any; never for those gone or full."""
+    """Wait for futures on some workers, or any; raise an error if these are lost or full."""
     moved = time.monotonic()
     while True:
         try:
@@ -245,9 +241,8 @@ def await_all(client: Client, futures: Sequence[Future], workers: Sequence[str] 
             if "lost dependencies" not in str(cancelled):
                 raise
             raise RuntimeError(
-                "Rows are gone with the Dask worker that held them, and Dask does not know how to "
-                "make them again: they were scattered, or lay only there. Scatter, or persist, "
-                "them again and call fit again."
+                "Rows were lost with their Dask worker, and Dask cannot recompute them because "
+                "they were scattered. Scatter or persist them again and call fit again."
             ) from cancelled
         if reason is None:
             moved = time.monotonic()
@@ -259,8 +254,8 @@ def await_all(client: Client, futures: Sequence[Future], workers: Sequence[str] 
         error = future.exception() if future.status == "error" else None
         if isinstance(error, KilledWorker):
             raise RuntimeError(
-                f"Loading rows has killed several workers ({error.last_worker} was the last): they "
-                "may have too little memory. Use more workers, or smaller partitions."
+                f"Loading rows killed several workers, the last one {error.last_worker}: they may "
+                "have too little memory. Use more workers, or smaller partitions."
             ) from error
         if error is None or "Actor was lost" in str(error):
             raise WorkerLostError(f"a worker that loads rows is gone ({future.status})")
@@ -268,18 +263,18 @@ def await_all(client: Client, futures: Sequence[Future], workers: Sequence[str] 
 
 
 def _why_stuck(client: Client, workers: Sequence[str]) -> str | None:
-    """Say why waiting is in vain, if it is; raise an error where nothing can mend it."""
+    """Return why waiting is futile, if so; raise a WorkerLostError if a worker is gone."""
     present = _present(client)
     if not present:
-        return "The Dask cluster has lost all its workers, and no new ones came."
+        return "The Dask cluster has lost all its workers: start new ones and fit again."
     if not set(workers) <= set(present):
         raise WorkerLostError("a worker that loads rows is gone")
     are_paused = [present[name].get("status") == "paused" for name in workers or present]
-    # One that is needed by its name is enough; of the others all.
+    # One paused worker blocks if it is needed by name; otherwise all must be paused.
     if any(are_paused) if workers else all(are_paused):
         return (
-            "The Dask workers are paused, because their memory is full: give them more, or free "
-            "what other work keeps there."
+            "The Dask workers are paused because their memory is full: free some, or use workers "
+            "with more memory."
         )
     return None
 
@@ -287,12 +282,12 @@ def _why_stuck(client: Client, workers: Sequence[str]) -> str | None:
 def share_out(
     client: Client, parts: Sequence[Any], names: Sequence[str]
 ) -> dict[str, dict[int, Future]]:
-    """Let Dask make all partitions; say which worker gets which, by their numbers.
+    """Compute all partitions; return which worker gets which, by their numbers.
 
-    Neighbours go together, in the order of the names, as their sums are added up where they are;
-    and shares are of a size, because in every round all wait for the largest.
+    Neighbours stay together, so that their sums are added up on the worker, and shares are equal,
+    because every round waits for the largest.
     """
-    # Where they will be used, as far as that can be said before their sizes are known.
+    # A first plan, before the sizes are known.
     planned = _runs(np.arange(len(parts) + 1), 0, len(parts), names)
     futures = [
         future
@@ -313,9 +308,9 @@ def share_out(
 
 
 def _runs(ends: Any, first: int, last: int, names: Sequence[str]) -> dict[str, range]:
-    """Deal half of the partitions to half of the workers, and so on, in shares of about a size.
+    """Assign half of the partitions to half of the workers, and so on, in about equal shares.
 
-    Halves of the same number have fewer sums to send than those of exactly the same size.
+    Halves of equal number send fewer sums than halves of equal size.
     """
     if len(names) == 1:
         return {names[0]: range(first, last)}

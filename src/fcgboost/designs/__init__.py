@@ -1,1 +1,1 @@
-"""Where the columns live: a dictionary laid over data, in one memory or in many."""
+"""Designs: a dictionary laid over data, in memory, on a device or on a cluster."""

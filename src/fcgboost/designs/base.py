@@ -1,19 +1,19 @@
 """The contract of a design: a dictionary laid over weighted rows, and the columns of chosen atoms.
 
-The loop, the schemes and the solvers see no row: they hold coefficients, and ask *verbs* for sums
-over all rows at these coefficients. A verb is one compiled call, or a few, in this process, one
-wait for a device, one round for a cluster (two for `Candidates.best`). A step of the greedy loop is
+The loop, the schemes and the solvers see no rows: they hold coefficients and ask *verbs* for sums
+over all rows at these coefficients. A verb is a compiled call or a few in this process, one wait
+for a device, one round on a cluster (two for `Candidates.best`). A step of the greedy loop is
 
-    Design.sample      draw rows for new candidates              one round
-    Candidates.best    find the best of many atoms               two rounds
-    Columns.append     add its column                            none: it goes with the next look
-    Columns.look       sums at coefficients, once a trial        one round each
-    Columns.gram       the Hessian, where a look leaves it out   one round for a direction
+    Design.sample      draw rows for new candidates         one round
+    Candidates.best    find the best of many atoms          two rounds
+    Columns.append     add its column                       none: sent with the next look
+    Columns.look       sums at coefficients, per trial      one round each
+    Columns.gram       the Hessian, if a look omits it      one round per direction
 
-or, where atoms are learned, `Subsample.residuals` and `Design.sums` in place of the first two, one
-round each. Where every leaf of a tree is a column, `Design.grow` takes a round for about every
-level of the tree; a correction, for which there are too many columns for a Gram matrix, takes a
-`Columns.product` for every step of conjugate gradients, one round each.
+or, if atoms are learned, `Subsample.residuals` and `Design.sums` in place of the first two, one
+round each. If every leaf of a tree is a column, `Design.grow` takes about one round per level, and
+a correction, with too many columns for a Gram matrix, one `Columns.product` per step of conjugate
+gradients.
 """
 
 from __future__ import annotations
@@ -32,24 +32,23 @@ from fcgboost.losses import CurvedLoss, Loss
 Array = NDArray[np.float64]
 Divisor = Literal["none", "max", "norm"]
 
-#: Scores within this share of the best are ties, which go to the lowest index: float64 sums in
-#: another order differ by far less, so the choice does not depend on threads, blocks or storage.
+#: Scores within this share of the best are ties, which go to the lowest index: the order of float64
+#: sums matters far less, so the choice does not depend on threads, blocks or storage.
 TIE = 1e-10
-# How a step of one column is searched; it ends where the next one would gain less than a share of
-# what the first one did.
+# The line search for one column; it ends once a step gains less than this share of the first.
 _TRIALS, _ARMIJO, _LITTLE = 20, 1e-4, 1e-9
 
 
 @dataclass(frozen=True)
 class Best:
-    """The best candidate for one output: its index among the candidates and its score."""
+    """The index and the score of the best candidate for one output."""
 
     index: int
     score: float
 
 
 class Look(NamedTuple):
-    """Sums over all rows at some coefficients, s the rows' shares of the weight.
+    """Sums over all rows at some coefficients, with s the rows' shares of the weight.
 
     Attributes
     ----------
@@ -58,8 +57,8 @@ class Look(NamedTuple):
     gradient : ndarray of shape (n_columns,)
         Its gradient, A^T (s phi').
     gram : ndarray of shape (n_columns, n_columns) or (n_columns,), or None
-        Its Hessian, A^T diag(s phi'') A, of leaves its diagonal alone; None for a loss without a
-        second derivative, and where it costs more than a round: there `Columns.gram` has it.
+        Its Hessian, A^T diag(s phi'') A, for leaves only the diagonal; None for a loss without a
+        second derivative, and if it would cost more than a round: see `Columns.gram`.
     """
 
     risk: float
@@ -69,10 +68,9 @@ class Look(NamedTuple):
 
 @dataclass(frozen=True)
 class Sums:
-    """Sums over all rows that say how much atoms would gain.
+    """Sums over all rows that determine the gains of atoms g, with weights s and residuals r.
 
-    A row is active for a point where its residual is not zero; there g is the atom and s the
-    weights.
+    The active rows of a point are those with a non-zero residual.
 
     Attributes
     ----------
@@ -95,19 +93,19 @@ class Sums:
 
 
 class Columns(ABC):
-    """The chosen atoms as columns of A, of outputs that have the same atoms.
+    """The chosen atoms as columns of A, for outputs with the same atoms.
 
-    If there is a constant, it is column 0. Columns are scaled as the dictionary asks; `factors`
-    turns their coefficients into those of atoms.
+    The constant, if any, is column 0. Columns are scaled as the dictionary asks; `factors` converts
+    their coefficients to those of atoms.
     """
 
     loss: Loss
     #: Whether column 0 is the constant 1.
     has_constant: bool
-    #: The number k of columns, the constant included.
+    #: The number k of columns, including the constant.
     n_columns: int
     n_outputs: int
-    #: The sum of the weights, which is what m means in every formula.
+    #: The sum of the weights, m in all formulas.
     total_weight: float
     #: The weights of the labels -1 and +1, of shape (n_outputs, 2).
     label_weights: Array
@@ -115,7 +113,7 @@ class Columns(ABC):
     @property
     @abstractmethod
     def factors(self) -> Array:
-        """The k-vector with: coefficient of the atom = factor x coefficient of its column."""
+        """The k-vector of ratios of atom coefficients to column coefficients."""
 
     @property
     @abstractmethod
@@ -125,7 +123,7 @@ class Columns(ABC):
     @property
     @abstractmethod
     def first_gradients(self) -> Array:
-        """The gradients of the mean loss where all coefficients are 0, of shape (n_outputs, k)."""
+        """The gradients of the mean loss at zero coefficients, of shape (n_outputs, k)."""
 
     @abstractmethod
     def append(self, atoms: Any) -> None:
@@ -133,58 +131,58 @@ class Columns(ABC):
 
     @abstractmethod
     def drop(self, position: int) -> None:
-        """Take a column out; those behind it move up."""
+        """Remove a column; later ones move up."""
 
     @abstractmethod
     def look(
         self, points: Sequence[tuple[int, Array]], places: Sequence[int] | None = None
     ) -> list[Look]:
-        """Return the sums at points, each an output and its coefficients, in one round.
+        """Return the sums at points (output and coefficients), in one round.
 
-        Gradients and Gram matrices are those of all columns, or of those at some places.
+        Gradients and Gram matrices are those of all columns, or of the given places.
         """
 
     def gram(self, output: int, coef: Array) -> Array:
-        """Return the Hessian of the mean loss that a look has left out, in one round."""
-        raise TypeError("A look at these columns has it.")
+        """Return the Hessian of the mean loss if a look omits it, in one round."""
+        raise TypeError("A look at these columns includes the Gram matrix.")
 
     def product(self, output: int, coef: Array, direction: Array) -> Array:
         """Return the Hessian of the mean loss at some coefficients, times a direction."""
         raise TypeError("These columns are few enough for a Gram matrix.")
 
     def atom_coef(self, coef: Array) -> Array:
-        """Return the coefficients of atoms, the constant left out; 1 where leaves have them."""
+        """Return the coefficients of atoms without the constant; 1 if leaves have their own."""
         return (coef * self.factors)[self.has_constant :]
 
     def leaf_values(self, coef: Array) -> list[Array]:
-        """Return the coefficients of every tree's leaves, where these are corrected."""
+        """Return the leaf coefficients of each tree, if leaves are corrected."""
         return []
 
     @abstractmethod
     def triangle(self, output: int, coef: Array, is_lifted: bool) -> tuple[Array, Array]:
-        """Return what a least-norm Newton direction is made of.
+        """Return what determines a least-norm Newton direction.
 
         With h the rows' curvatures and r = -slope / h where h > 0: the triangle R of a QR
         factorisation of diag(h)^(1/2) [A, r], of shape (k + 1, k + 1), whose condition is that of
-        A, not its square; and the sums of A over the slopes of rows without curvature. `is_lifted`
-        gives rows that have a slope but no curvature the bound of the curvature.
+        A, not its square; and the sums of A over the slopes of rows without curvature. With
+        `is_lifted`, rows with a slope but no curvature get the bound of the curvature.
         """
 
     def newton(
         self, output: int, coef: Array, penalty: Array, tol: float, max_iter: int
     ) -> tuple[Array, float, float, int] | None:
-        """Run Newton's method where the rows are, as far as the normal equations are safe.
+        """Run Newton's method where the rows are, while the normal equations are safe.
 
-        Return where it ended, the objective and the optimality residual there, and the number of
-        iterations; None where nothing quicker than looks is there.
+        Return the coefficients, objective, optimality residual and number of iterations; None if
+        there is nothing faster than `look`.
         """
         return None
 
     def step(self, output: int, coef: Array, newest: int, l2: float) -> tuple[Array, float] | None:
-        """Minimise over the coefficient of one column, which is 0, and over the constant.
+        """Minimise over the constant and the coefficient of one column, which is 0.
 
-        Of a tree's leaves, the first of which is `newest`, over all of them. Return where that
-        ended and the risk there; None for a loss without a second derivative.
+        For a tree's leaves, the first of which is `newest`, over all of them. Return the
+        coefficients and the risk; None for a loss without a second derivative.
         """
         if not isinstance(self.loss, CurvedLoss):
             return None
@@ -216,7 +214,7 @@ class Columns(ABC):
 
 
 class Point(NamedTuple):
-    """Where residuals are taken: an output of some columns, and its coefficients."""
+    """Where residuals are taken: an output of some columns, and coefficients."""
 
     columns: Columns
     output: int
@@ -224,7 +222,7 @@ class Point(NamedTuple):
 
 
 class Candidates(ABC):
-    """Atoms that may enter, laid over the data."""
+    """Candidate atoms laid over the data."""
 
     #: ndarray or CSR matrix of shape (n_candidates, n_parameters), in order of preference.
     atoms: Any
@@ -236,49 +234,42 @@ class Candidates(ABC):
         divisor: Divisor,
         allowed: NDArray[np.bool_],
     ) -> list[Best | None]:
-        """Find the candidate with the largest absolute inner product with every residual.
+        """Find the candidate with the largest absolute inner product with each residual.
 
-        Scores are float64 sums. Those within TIE of the largest are equal, and the first of equals
-        wins; so the choice depends on nothing but the candidates and the residuals.
+        Scores are float64 sums; among those within TIE of the largest, the first wins.
 
         Parameters
         ----------
         points : sequence of Point
         divisor : {"none", "max", "norm"}
-            What each atom is divided by: nothing, its largest absolute value, its empirical
-            norm. An atom that vanishes on the data scores 0.
+            Divide each atom by nothing, its largest absolute value, or its empirical norm. An atom
+            that vanishes on the data scores 0.
         allowed : ndarray of bool, shape (n_candidates, n_points)
             Which candidates may be chosen for each point.
 
         Returns
         -------
         list of Best or None
-            None for a point that may choose no candidate.
+            None for a point with no allowed candidate.
         """
 
 
 class Subsample(ABC):
-    """Some rows of a design, the same ones during a fit, on which atoms are learned."""
+    """Some rows of a design, fixed during a fit, on which atoms are learned."""
 
-    #: ndarray or CSR matrix: raw rows, in an order that only their values decide.
+    #: ndarray or CSR matrix: raw rows, in an order that depends only on their values.
     rows: Any
     weights: Array
 
     @abstractmethod
     def residuals(self, points: Sequence[Point]) -> tuple[Array, Array]:
-        """Return the residuals at these rows, and the weights where they are not zero.
-
-        Returns
-        -------
-        two arrays of shape (n_rows, n_points)
-        """
+        """Return the residuals and the active weights, both of shape (n_rows, n_points)."""
 
 
 class Design(ABC):
     """A dictionary laid over weighted data."""
 
     dictionary: Dictionary
-    #: The sum of the weights, which are counts.
     total_weight: float
     #: One standardised unit of each column.
     scale: Array
@@ -289,20 +280,19 @@ class Design(ABC):
     @property
     @abstractmethod
     def n_distinct(self) -> int:
-        """The number of distinct rows, estimated where they are many and elsewhere."""
+        """The number of distinct rows; an estimate for many rows on a cluster."""
 
     @abstractmethod
     def sample(self, n: int, key: int, turn: int = 0) -> Sample:
         """Draw at most n distinct rows of the data.
 
-        The rows stand on a circle at their keyed hashes. The first n from the place `turn` on are
-        drawn, and each step of a fit takes another turn: what a fresh draw costs does not grow
-        with the data.
+        Rows lie on a circle at their keyed hashes, and the first n from `turn` on are drawn. The
+        cost of a fresh draw, with another turn in each step, does not grow with the data.
         """
 
     @abstractmethod
     def subsample(self, n: int, key: int) -> Subsample:
-        """Return at most n rows of the data that can be looked at closely."""
+        """Return a subsample of at most n rows."""
 
     @abstractmethod
     def candidates(self, atoms: Any, *, reuse: bool, store: bool | Literal["auto"]) -> Candidates:
@@ -314,17 +304,17 @@ class Design(ABC):
         reuse : bool
             Whether they will be scored more than once.
         store : bool or "auto"
-            Whether to keep their values: "auto" does it if they are used again and fit the
-            memory budget; True raises a MemoryError that says what to do if they do not.
+            Whether to store their values: "auto" does if they are reused and fit into the memory
+            budget; True raises a MemoryError if they do not fit.
         """
 
     @abstractmethod
     def sums(self, atoms: Any, points: Sequence[Point]) -> Sums:
-        """Return what the gains of a few atoms are made of, in float64 over all rows."""
+        """Return the sums that determine the gains of a few atoms, in float64."""
 
     @abstractmethod
     def grow(self, points: Sequence[Point]) -> Any:
-        """Grow a tree whose leaves are corrected on the residual of every point, over all rows."""
+        """Grow a tree with corrected leaves on the residual of each point, over all rows."""
 
     @abstractmethod
     def columns(
@@ -335,18 +325,17 @@ class Design(ABC):
         Parameters
         ----------
         targets : sequence
-            Labels -1 and +1 of the rows for every output, or what stands for them where the rows
-            are elsewhere.
+            Labels -1 and +1 of the rows for each output, or what represents them on a cluster.
         loss : Loss
         capacity : int
-            The number of atoms that there will be at most.
+            The largest number of atoms.
         has_constant : bool
         """
 
     def once(self, name: Hashable, make: Callable[[], Any]) -> Any:
-        """Return what `make` returned when last asked for by this name; another name replaces it.
+        """Return the cached result of `make` under a name; another name replaces it.
 
-        For what the data and the dictionary decide: the paths of one fit share it.
+        For what depends only on data and dictionary: the paths of a fit share it.
         """
         made: tuple[Hashable, Any] | None = vars(self).get("_made")
         if made is None or made[0] != name:
@@ -355,6 +344,6 @@ class Design(ABC):
         return made[1]
 
     def forget(self) -> None:
-        """Drop what was made of the data: it knows the design, and both would stay in memory."""
+        """Drop cached results, which refer to the design and would keep it alive."""
         for name in self._made_of_data:
             vars(self).pop(name, None)

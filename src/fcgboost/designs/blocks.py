@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-#: Rows that are added up in the precision of the values.
+#: Rows added up in the precision of the values.
 BLOCK = 512
 
 
@@ -15,7 +15,7 @@ def row_blocks(n_rows: int, size: int) -> list[slice]:
 
 
 def block_sums(values: Any, W: Any, dtype: Any, block: int | None = None) -> Any:
-    """Return values^T W: sums within blocks of rows as they are, between blocks in `dtype`."""
+    """Return values^T W: sums within blocks in the given precision, between blocks in `dtype`."""
     block = BLOCK if block is None else block
     whole = len(values) // block * block
     total: Any = 0.0

@@ -1,4 +1,4 @@
-"""The columns of chosen atoms in one memory, and sums over all rows at their coefficients."""
+"""The columns of chosen atoms in one memory, and sums over all rows at coefficients."""
 
 from __future__ import annotations
 
@@ -16,22 +16,21 @@ from fcgboost.losses import CurvedLoss, Loss, SmoothLoss, SquaredHinge
 if TYPE_CHECKING:
     from fcgboost.designs.memory import MemoryDesign
 
-# Columns, and numbers, that room is taken for at once; more is only found by copying. Memory that
-# is not written on costs nothing.
+# Columns and numbers allocated at once; growing copies them. Untouched memory costs nothing.
 _ROOM, _ENTRIES, _MOST = 128, 1 << 25, 1 << 12
-# Margins this close to a kink of the loss stand at it.
+# Margins this close to a kink of the loss count as at it.
 _AT_A_KINK = 1e-9
-# A Gram matrix follows rows that are no more than this share of all. It is made anew after so many
-# updates, or when a column has lost all but this share of its squared norm.
+# A Gram matrix is updated if at most this share of the rows changed. It is recomputed after this
+# many updates, or if a column has lost all but this share of its squared norm.
 _FEW, _UPDATES, _LOSS = 0.2, 64, 1e-3
-# Blocks of rows that are added up side by side: a device has about as many processors.
+# Blocks of rows added up side by side: about the number of processors of a device.
 _SIDE_BY_SIDE = 128
 
 
 class _State(NamedTuple):
     """The rows at some coefficients: values, losses, and slopes and curvatures times the shares.
 
-    And what a look found: the gradient, and how many curvatures are not those of the Gram matrix.
+    Then the gradient, and how many curvatures differ from those of the Gram matrix.
     """
 
     coef: Array
@@ -44,7 +43,7 @@ class _State(NamedTuple):
 
 
 class _Gram(NamedTuple):
-    """A Gram matrix, the curvatures in it, the largest diagonal it had, and its updates."""
+    """A Gram matrix with its curvatures, its largest diagonal so far, and its updates."""
 
     matrix: Array
     curvatures: Any
@@ -53,9 +52,9 @@ class _Gram(NamedTuple):
 
 
 class RowColumns(Columns):
-    """Columns over rows in one memory: what is known of the rows at some coefficients."""
+    """Columns over rows in one memory, with the state of the rows at some coefficients."""
 
-    #: Whether the rows are kept at the last point of every output, or of the last one alone.
+    #: Whether to keep the last state of all outputs, or of the last output only.
     _keeps_all = True
 
     def __init__(
@@ -67,10 +66,10 @@ class RowColumns(Columns):
         put, xp = design.device.put, design.device.xp
         self._y = [put(target) for target in targets]
         zeros = 0.0 * design.weights
-        # Other ridges have the same labels, of which there is one object.
+        # Other ridges share one object with the labels.
         distinct = {id(y): y for y in self._y}
         self._first_slopes = xp.stack([self._terms(y, zeros)[1] for y in distinct.values()])
-        #: The row of every output there.
+        #: The row of each output in them.
         self._slopes_of = [list(distinct).index(id(y)) for y in self._y]
         sides = [design.weights @ put(y == side) for y in self._y for side in (-1.0, 1.0)]
         self.label_weights = self._device.fetch(xp.stack(sides))[0].reshape(-1, 2)
@@ -78,39 +77,38 @@ class RowColumns(Columns):
 
     @abstractmethod
     def largest(self, first: int) -> Array:
-        """Return the largest absolute values of columns from some one on."""
+        """Return the largest absolute values of the columns from `first` on."""
 
     @abstractmethod
     def _values(self, coef: Array) -> Any:
         """Return A coef, an m-vector."""
 
     def residual(self, output: int, coef: Array) -> Any:
-        """Return the negative gradient of the mean loss in the values, an m-vector."""
+        """Return the negative gradient of the mean loss with respect to the values."""
         known = self._known_slopes(output, coef)
         if known is not None:
             return -known
         if isinstance(self.loss, CurvedLoss):
             return -self._state(output, coef).slopes
-        # Line searches and exact solvers put rows right at a kink, where rounding would choose the
-        # subgradient: margins that close to it count as beyond it.
+        # Line searches and exact solvers put rows exactly at a kink, where rounding would choose
+        # the subgradient: such margins count as beyond it.
         f = self._values(coef) + _AT_A_KINK * self._y[output]
         return -self._terms(self._y[output], f)[1]
 
     def _known_slopes(self, output: int, coef: Array) -> Any | None:
-        """Return the slopes at some coefficients if they are known elsewhere."""
+        """Return the slopes at some coefficients if already computed."""
         return None
 
     def _state(self, output: int, coef: Array) -> _State:
-        """Return the rows at some coefficients; the last ones are kept."""
+        """Return the state of the rows at some coefficients, and keep it."""
         kept = self._states.get(output)
         n = 0 if kept is None else len(kept.coef)
-        # Columns that are new have the coefficient 0.
+        # New columns have the coefficient 0.
         if kept is None or not np.array_equal(kept.coef, coef[:n]) or coef[n:].any():
             kept = self._keep(output, coef, self._values(coef))
         return kept
 
     def _keep(self, output: int, coef: Array, f: Any) -> _State:
-        """Keep the rows at some coefficients, which have the values f."""
         if not self._keeps_all:
             self._states.clear()
         kept = self._states[output] = _State(coef.copy(), f, *self._terms(self._y[output], f))
@@ -126,10 +124,10 @@ class RowColumns(Columns):
 
 
 class MemoryColumns(RowColumns):
-    """Columns in one memory, each contiguous.
+    """Contiguous columns in one memory.
 
-    The squared hinge in NumPy's memory has compiled sums, which are kept from one point to the
-    next; everything else takes the generic way of `_state`, `look`, `gram` and `triangle`.
+    The squared hinge in NumPy has compiled sums, updated from one point to the next; everything
+    else uses the generic `_state`, `look`, `gram` and `triangle`.
     """
 
     def __init__(
@@ -142,49 +140,43 @@ class MemoryColumns(RowColumns):
     ) -> None:
         super().__init__(design, targets, loss, has_constant)
         self._capacity = capacity + int(has_constant)
-        #: Column after column, of shape (room, n_rows).
+        #: One row per column, of shape (room, n_rows).
         room = min(self._capacity, max(_ROOM, min(_MOST, _ENTRIES // design.n_rows)))
         self._storage = self._device.empty(room, design.n_rows)
         #: Factors, norms and first gradients of the columns, of shape (2 + n_outputs, room).
         self._facts: Array = np.empty((2 + self.n_outputs, room))
         self._n_read = 0
-        #: Those that were not waited for yet.
+        #: Those not yet fetched from the device.
         self._unread: list[Any] = []
         is_compiled = type(loss) is SquaredHinge and not self._device.is_torch
         self._sums = [HingeSums(self._storage, y, design.shares) for y in self._y if is_compiled]
-        #: The Gram matrices of outputs, at the point where they were last asked for.
+        #: The last Gram matrix of each output.
         self._grams: dict[int, _Gram] = {}
         if has_constant:
             self._store(self._device.xp.ones_like(design.weights)[:, None])
 
     @property
     def A(self) -> Any:  # noqa: N802 - a matrix
-        """The matrix of the columns."""
         return self._storage[: self.n_columns].T
 
     @property
     def factors(self) -> Array:
-        """Coefficient of the atom = factor x coefficient of its column."""
         factors: Array = self._known()[0]
         return factors
 
     @property
     def norms(self) -> Array:
-        """The empirical norm of every column."""
         norms: Array = self._known()[1]
         return norms
 
     @property
     def first_gradients(self) -> Array:
-        """The gradients where all coefficients are 0."""
         return self._known()[2:]
 
     def append(self, atoms: Any) -> None:
-        """Evaluate, scale and store columns."""
         self._store(self._design.values(atoms), self._design.dictionary.scaling)
 
     def _store(self, values: Any, scaling: str = "none") -> None:
-        """Put columns behind those that are there."""
         design, xp = self._design, self._device.xp
         norms = xp.sqrt(design.shares @ (values * values))
         factors = norms**0
@@ -212,7 +204,7 @@ class MemoryColumns(RowColumns):
         return self._facts[:, : self.n_columns]
 
     def _read(self, *arrays: Any) -> list[Any]:
-        """Wait for arrays, and for what is known of new columns along with them."""
+        """Fetch arrays, together with the facts of new columns."""
         unread, self._unread = self._unread, []
         found = self._device.fetch(*unread, *arrays)
         for facts in found[: len(unread)]:
@@ -221,12 +213,11 @@ class MemoryColumns(RowColumns):
         return found[len(unread) :]
 
     def drop(self, position: int) -> None:
-        """Take a column out; those behind it move up."""
         facts = self._known()
         facts[:, position:-1] = facts[:, position + 1 :].copy()
         self.n_columns -= 1
         self._n_read -= 1
-        # One after the other: what is read and what is written must not overlap.
+        # One by one: source and target must not overlap.
         for j in range(position, self.n_columns):
             self._storage[j] = self._storage[j + 1]
         self._states.clear()
@@ -237,7 +228,7 @@ class MemoryColumns(RowColumns):
     def look(
         self, points: Sequence[tuple[int, Array]], places: Sequence[int] | None = None
     ) -> list[Look]:
-        """Return the sums at points, in one wait; the Gram matrix of all columns is left out."""
+        """Return the sums at points in one wait, without the Gram matrix of all columns."""
         if self._sums and places is None:
             return [Look(*self._sums[output].look(coef)) for output, coef in points]
         asked = [(output, self._state(output, coef)) for output, coef in points]
@@ -257,13 +248,13 @@ class MemoryColumns(RowColumns):
         return looks if places is not None else [*map(self._noted, asked, looks)]
 
     def _n_changed(self, output: int, state: _State) -> Any:
-        """Count the rows that the Gram matrix has with other curvatures."""
+        """Count the rows whose curvatures differ from those in the Gram matrix."""
         last = self._grams.get(output)
         is_changed = state.f[:0] if last is None else state.curvatures != last.curvatures
         return is_changed.sum()
 
     def _noted(self, asked: tuple[int, _State], found: Look) -> Look:
-        """Take down the gradient, which is that of new columns, and how many rows changed."""
+        """Store the gradient, extended to new columns, and the number of changed rows."""
         (output, state), gradient = asked, np.append(asked[1].gradient, found.gradient)
         if self._states.get(output) is state:
             n_changed = int(found.gram or 0)
@@ -271,7 +262,7 @@ class MemoryColumns(RowColumns):
         return Look(found.risk, gradient, None)
 
     def gram(self, output: int, coef: Array) -> Array:
-        """Let the last matrix follow the rows, or make it anew, in one wait."""
+        """Update the last matrix or recompute it, in one wait."""
         state, last = self._state(output, coef), self._grams.get(output)
         found = None if last is None else self._followed(state, last)
         if found is None:
@@ -281,9 +272,9 @@ class MemoryColumns(RowColumns):
         return found.matrix.copy()
 
     def _followed(self, state: _State, last: _Gram) -> _Gram | None:
-        """Return the matrix at another point, columns that are new included.
+        """Return the matrix updated to another point and to new columns.
 
-        Subtracting loses digits: None where it has to be made anew, or where that takes less time.
+        None if recomputing is faster, or needed because subtracting has lost digits.
         """
         h, n, k = state.curvatures, len(last.matrix), self.n_columns
         n_changed = 0 if h is last.curvatures else state.n_changed
@@ -308,7 +299,6 @@ class MemoryColumns(RowColumns):
     def newton(
         self, output: int, coef: Array, penalty: Array, tol: float, max_iter: int
     ) -> tuple[Array, float, float, int] | None:
-        """Run the compiled method, where there is one."""
         if not self._sums:
             return None
         facts = self._known()
@@ -331,21 +321,20 @@ class MemoryColumns(RowColumns):
         return np.asarray(largest)
 
     def arrays(self, output: int) -> tuple[Any, Any, Any]:
-        """Return A, the labels and the weights, for solvers that work on all rows."""
         return self.A, self._y[output], self._design.weights
 
     def triangle(self, output: int, coef: Array, is_lifted: bool) -> tuple[Array, Array]:
-        """Return the triangle by blocks of rows, each reduced together with the last one."""
+        """Return the triangle, reducing block after block of rows."""
         xp, k, state = self._device.xp, self.n_columns, self._state(output, coef)
         h, g = state.curvatures, state.slopes
         if is_lifted:
-            # Where the loss is straight the quadratic model is unbounded; the bound majorises it.
+            # The quadratic model is unbounded where the loss is linear; the bound majorises it.
             bound = self.loss.curvature_bound if isinstance(self.loss, SmoothLoss) else 1.0
             h = xp.where((h == 0.0) & (g != 0.0), self._design.shares * bound, h)
         target = xp.where(h > 0.0, -g / xp.where(h > 0.0, h, 1.0), 0.0)
         straight = xp.where(h > 0.0, 0.0, g) @ self.A
         R = self._device.put(np.zeros((k + 1, k + 1)))
-        # Each reduction costs (k + 1)^3 beside its rows: it should have more rows than that.
+        # Each reduction costs an extra (k + 1)^3, so blocks have more rows than that.
         for rows in row_blocks(len(h), max(4 * (k + 1), self._device.block_entries // (k + 1))):
             values = xp.concatenate([self.A[rows], target[rows][:, None]], axis=1)
             stacked = xp.concatenate([R, xp.sqrt(h[rows])[:, None] * values], axis=0)
@@ -362,7 +351,7 @@ class MemoryColumns(RowColumns):
         total: Any = 0.0
         for rows in row_blocks(len(weights), self._device.block_entries // (A.shape[1] + 1)):
             own, w = A[rows], weights[rows]
-            # One product over all rows would keep few of a device's processors busy.
+            # One product over all rows would occupy few processors of a device.
             size = max(BLOCK, len(w) // _SIDE_BY_SIDE)
             total = total + block_sums(own, w[:, None] * own, self._device.xp.float64, size)
         return total

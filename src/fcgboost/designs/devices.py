@@ -1,7 +1,6 @@
-"""Where arrays live: in this process's memory, through NumPy, or on a device, through torch.
+"""Devices: the memory of this process (NumPy), or a torch device.
 
-Designs are written once, with the functions of the arrays' own namespace. A device adds what has to
-know the memory: how arrays come and go.
+Designs use the functions of the arrays' own namespace; a device adds the transfers.
 """
 
 from __future__ import annotations
@@ -21,34 +20,32 @@ class Host:
 
     #: The module with its functions, numpy or torch.
     xp: Any = np
-    #: Whether arrays are torch's.
     is_torch = False
-    #: Whether there is double precision.
     has_float64 = True
-    #: Whether float32 products are rounded no coarser than float32.
+    #: Whether float32 products have full float32 precision.
     is_float32_exact = True
-    #: Whether there are kernels of ours for it.
+    #: Whether the package has kernels for it.
     has_kernels = False
-    #: Temporary blocks hold about this many numbers. 1 MiB of float64: small enough for the cache
-    #: to help (half the time of blocks of 8 MiB), large enough that Python's part is nothing.
+    #: The size of temporary blocks: 1 MiB of float64 fits into the cache (half the time of 8 MiB)
+    #: and makes the overhead of Python negligible.
     block_entries = 1 << 17
     #: How often results were waited for.
     n_waits = 0
 
     def put(self, values: Any, dtype: str = "float64") -> Any:
-        """Return an array here with these values; the same one if it is that already."""
+        """Return values as an array on the device, without a copy if possible."""
         return np.asarray(values, dtype=dtype)
 
     def empty(self, n_rows: int, n_columns: int, dtype: str = "float64") -> Any:
-        """Return an array without values; pages that were never written take no memory."""
+        """Return an uninitialised array; untouched pages take no memory."""
         return np.empty((n_rows, n_columns), dtype=dtype)
 
     def places(self, values: Any, n: int) -> Any:
-        """Return where the n values are that are not zero; they are counted, so nothing waits."""
+        """Return the positions of the n non-zero values; n avoids a wait."""
         return np.flatnonzero(values)
 
     def fetch(self, *arrays: Any) -> list[NDArray[Any]]:
-        """Return arrays as they are."""
+        """Return arrays as NumPy arrays, in one wait."""
         self.n_waits += 1
         return list(arrays)
 
@@ -71,35 +68,31 @@ class TorchDevice(Host):
         self.device = torch.device(name)
         self.has_float64 = self.device.type != "mps"
         self.has_kernels = self.device.type == "cuda" and find_spec("triton") is not None
-        # A setting of the process; "high" and "medium" keep ten bits of a product's factors.
+        # A process-wide setting; "high" and "medium" keep ten bits of the factors.
         self.is_float32_exact = torch.get_float32_matmul_precision() == "highest"
-        # Launching a kernel takes as long as some hundred thousand values: 256 MiB of float32.
+        # Large blocks (256 MiB of float32), because launching a kernel is costly.
         self.block_entries = 1 << (17 if self.device.type == "cpu" else 26)
 
     def put(self, values: Any, dtype: str = "float64") -> Any:
-        """Return a tensor on the device."""
         kind = getattr(self.xp, dtype)
         if is_tensor(values):
             return values.to(device=self.device, dtype=kind)
-        # Tensors share memory with arrays, and read-only ones are not for sharing.
+        # Tensors share memory with arrays, except with read-only ones.
         values = np.asarray(values)
         host = self.xp.from_numpy(values if values.flags.writeable else values.copy()).to(kind)
-        # Not from pinned memory, which takes longer to be had than the copy does; it does not wait
-        # for what the device was asked before, either.
+        # Pinning memory would take longer than the copy.
         return host.to(self.device, non_blocking=True)
 
     def empty(self, n_rows: int, n_columns: int, dtype: str = "float64") -> Any:
-        """Return a tensor without values."""
         kind = getattr(self.xp, dtype)
         return self.xp.empty((n_rows, n_columns), dtype=kind, device=self.device)
 
     def places(self, values: Any, n: int) -> Any:
-        """Look for the first place of each count."""
         ranks = self.xp.arange(1, n + 1, device=self.device)
         return self.xp.searchsorted((values != 0.0).cumsum(0), ranks)
 
     def fetch(self, *arrays: Any) -> list[NDArray[Any]]:
-        """Copy all arrays, laid end to end as float64, in one transfer, and cut them apart."""
+        """Copy all arrays in one transfer, concatenated as float64."""
         self.n_waits += 1
         if len(arrays) == 1:
             return [arrays[0].cpu().numpy().astype(np.float64, copy=False)]
@@ -112,24 +105,14 @@ class TorchDevice(Host):
 
 
 def kernels(name: str) -> Any:
-    """Return kernels for GPUs, "scores" or "trees", which only some machines can import."""
+    """Import the GPU kernels "scores" or "trees", which need Triton."""
     return import_module(f"fcgboost.designs.triton_{name}")
 
 
 def find_device(name: str) -> Host:
-    """Return the device of a name.
+    """Return the device of a name: "cpu" is NumPy, "torch" is torch on the CPU, else as in torch.
 
-    Parameters
-    ----------
-    name : str
-        "cpu" is NumPy; "torch" is torch on the processor; anything else is torch's own name.
-
-    Raises
-    ------
-    ImportError
-        Without torch; names the extra to install.
-    ValueError
-        For a device that this machine does not have.
+    Raises an ImportError without torch, and a ValueError if the machine has no such device.
     """
     if name == "cpu":
         return Host()
@@ -147,7 +130,7 @@ def find_device(name: str) -> Host:
     except (AssertionError, NotImplementedError, RuntimeError) as error:
         reason = str(error).splitlines()[0]
         raise ValueError(
-            f"device={name!r} is not there: torch says {reason!r}. Use 'cpu' (NumPy), 'torch' "
-            "(torch on the processor), or a device that torch has, such as 'cuda' or 'mps'."
+            f"device={name!r} is not available: torch says {reason!r}. Use 'cpu' (NumPy), 'torch' "
+            "(torch on the CPU), or a device that torch has, such as 'cuda' or 'mps'."
         ) from error
     return device

@@ -1,7 +1,7 @@
-"""Trees as the leaves that rows belong to, on a device.
+"""Trees on a device, stored as the leaf numbers of rows.
 
-A sum over the rows of a leaf is one of whole numbers, so it does not depend on the order in which
-the device's threads add: two runs give one model.
+Sums over leaves are sums of integers and do not depend on the order of additions: fits are
+reproducible.
 """
 
 from __future__ import annotations
@@ -14,21 +14,15 @@ from fcgboost._kernels.forest import Each, Forest, one_by_one
 from fcgboost.designs.blocks import row_blocks
 from fcgboost.designs.devices import Host, kernels
 
-# The sizes of all numbers of a sum add up to fewer steps than that power of two.
+# Absolute values add up to less than this power of two, in units.
 _BITS = 61
 _TINY = float(np.finfo(np.float64).tiny)
-# Trees that room is taken for at once.
+# Trees allocated at once.
 _ROOM = 64
 
 
 class DeviceForest:
-    """Trees as the numbers of leaves, of one byte each, or of four: what `Forest` is on a device.
-
-    Parameters
-    ----------
-    n_rows : int
-    device : TorchDevice
-    """
+    """The counterpart of `Forest` on a device; leaf numbers take one byte, or four."""
 
     def __init__(self, n_rows: int, device: Host) -> None:
         self._device = device
@@ -37,18 +31,17 @@ class DeviceForest:
         self._set_first(np.zeros(1, np.int64))
 
     def _set_first(self, first: Any) -> None:
-        #: Where the leaves of a tree begin if those of all trees stand in one line, and the end.
+        #: The first leaf of each tree in the sequence of all leaves, and the end.
         self.first = first
         self.n_trees, sizes = len(first) - 1, np.diff(first)
         self._begin = self._device.put(first[:-1, None], "int64")
         self._width = int(sizes.max(initial=0))
-        # Where leaves are if all trees have room for as many.
+        # The positions of leaves if all trees are padded to the same width.
         starts = np.arange(self.n_trees) * self._width - first[:-1]
         places = np.repeat(starts, sizes) + np.arange(first[-1])
         self._places = self._device.put(places, "int64")
 
     def append(self, codes: Any, n_leaves: int) -> None:
-        """Add a tree."""
         if n_leaves > 256:
             self._codes = self._codes.int()
         if self.n_trees == len(self._codes):
@@ -58,11 +51,9 @@ class DeviceForest:
         self._set_first(np.append(self.first, self.first[-1] + n_leaves))
 
     def first_trees(self, n_trees: int) -> DeviceForest:
-        """Return the first trees alone."""
         return self if n_trees == self.n_trees else self._some(slice(0, n_trees))
 
     def last(self) -> DeviceForest:
-        """Return the newest tree alone."""
         return self._some(slice(self.n_trees - 1, self.n_trees))
 
     def _some(self, trees: slice) -> DeviceForest:
@@ -72,7 +63,7 @@ class DeviceForest:
         return some
 
     def add_values(self, values: Any, f: Any) -> Any:
-        """Add the values of the leaves of all trees to those of the rows."""
+        """Add the leaf values of all trees to the values f of the rows."""
         values = self._device.put(values)
         if self._device.has_kernels:
             kernels("trees").leaf_values(self._codes[: self.n_trees], self._begin, values, f)
@@ -82,12 +73,12 @@ class DeviceForest:
         return f
 
     def sums(self, r: Any) -> Any:
-        """Return the sums of the rows of every leaf."""
+        """Return the sums of r over each leaf."""
         unit = r.abs().sum() * 2.0**-_BITS + _TINY
         return self._sums(r, unit).view(-1)[self._places] * unit
 
     def _sums(self, r: Any, unit: Any) -> Any:
-        """Return sums in whole units, of shape (n_trees, width)."""
+        """Return sums in integer units, of shape (n_trees, width)."""
         if self._device.has_kernels:
             return kernels("trees").leaf_sums(self._codes[: self.n_trees], r, unit, self._width)
         steps = (r / unit).round().long()
@@ -103,5 +94,5 @@ class DeviceForest:
 
 
 def make_forest(n_rows: int, device: Host, each: Each = one_by_one) -> Any:
-    """Return a forest without trees in the memory of a device."""
+    """Return an empty forest on a device."""
     return DeviceForest(n_rows, device) if device.is_torch else Forest(n_rows, each)

@@ -1,7 +1,7 @@
-"""Trees that are grown on a device: bins and histograms stay there.
+"""Trees grown on a device, where bins and histograms stay.
 
-Histograms are sums of whole numbers, which do not depend on the order in which threads add. So a
-tree is the one of the compiled grower to the bit.
+Histograms are sums of integers and so do not depend on the order of additions: a tree equals that
+of the compiled grower to the bit.
 """
 
 from __future__ import annotations
@@ -32,21 +32,21 @@ class DeviceGrower:
         names = ("column", "first", "usual", "n_numbers", "n_bins", "is_category")
         facts = np.stack([getattr(self._bins, name) for name in names])
         least = max(1.0, math.ceil(rules.min_leaf / rules.unit))
-        #: What the search on a GPU needs to know of features and of splits.
+        #: Features and rules, for the search on a GPU.
         self._search = (
             device.put(facts, "int64"),
             (rules.smoothing / rules.unit, least, bool(is_category.any())),
         )
-        #: The numbers of the leaves that rows belong to in the last tree.
+        #: The leaf numbers of the rows in the last tree.
         self.leaves: Any = None
 
     def grow(self, rows: Any, residual: Any, weights: Any, key: int) -> Array:
-        """Grow one tree, of shape (1, n_parameters), on the rows that it was made for."""
+        """Grow one tree, of shape (1, n_parameters), on the rows of the constructor."""
         (size,) = self._device.fetch(residual.abs().sum())
         steps = steps_of(residual, self._weights, float(size), self._rules.unit)
         if self._device.has_kernels:
             own = kernels("trees").GpuRows(self._codes, steps, *self._search, self._device)
-            # Kernels run on the current device, which need not be that of the rows.
+            # Kernels run on the current device, which may not be that of the rows.
             with self._device.xp.cuda.device_of(steps):
                 growth = Growth(own, self._bins, self._rules)
         else:
@@ -57,10 +57,7 @@ class DeviceGrower:
 
 
 class TorchRows:
-    """Rows in the memory of torch, sent from node to node by its own functions.
-
-    `codes` has the shape (n_columns, n_rows).
-    """
+    """Torch rows, sent from node to node by its functions; codes are (n_columns, n_rows)."""
 
     def __init__(self, codes: Any, steps: Any, device: Host) -> None:
         self._codes, self._steps, self._device = codes, steps, device
@@ -68,7 +65,7 @@ class TorchRows:
         self.nodes = 0 * self._places
 
     def split(self, slots: Any, splits: Any) -> Any:
-        """Send rows on, and add up by bin those of one child of every split."""
+        """Send rows to their children; return a histogram of one child per split."""
         put, xp = self._device.put, self._device.xp
         slot = put(slots, "int64")[self.nodes]
         bits = np.ascontiguousarray(splits["goes_left"]).view(np.uint8)
@@ -82,7 +79,7 @@ class TorchRows:
         return host(self._histograms(rows, N_BINS * split[rows], len(splits)))
 
     def _histograms(self, rows: Any, first: Any, n: int) -> Any:
-        """Return sums by bin, of shape (n, n_columns * N_BINS); `first` is the first of a row."""
+        """Return sums by bin, of shape (n, n_columns * N_BINS); `first` is a row's first bin."""
         n_columns, steps = len(self._codes), self._steps[rows]
         sums = steps.new_zeros((n_columns, n * N_BINS))
         for some in row_blocks(n_columns, self._device.block_entries // max(1, len(rows))):

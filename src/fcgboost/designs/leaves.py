@@ -1,7 +1,7 @@
-"""Trees whose leaves are columns: a row has a one in the column of the leaf that it belongs to.
+"""Trees whose leaves are columns: indicators of the rows in a leaf.
 
-The columns are kept as the numbers of leaves, one byte for a row and tree (more where a tree has
-more than 256 leaves): an eighth of the memory of one column of numbers for the whole tree.
+A tree is stored as leaf numbers, one byte per row (more if it has more than 256 leaves): an eighth
+of the memory of a single column of numbers.
 """
 
 from __future__ import annotations
@@ -22,45 +22,40 @@ if TYPE_CHECKING:
 
 
 class TreeColumns(Columns):
-    """The leaves of trees, tree after tree, wherever the rows are."""
+    """The leaves of all trees, wherever the rows are."""
 
-    #: The numbers of the trees' leaves.
+    #: The number of leaves of each tree.
     sizes: list[int]
 
     @property
     def factors(self) -> Array:
-        """Ones: columns are not scaled."""
         return np.ones(self.n_columns)
 
     def drop(self, position: int) -> None:
-        """Refuse to: nothing chooses among leaves."""
-        raise TypeError("Trees whose leaves are corrected do not leave.")
+        raise TypeError("Trees with corrected leaves cannot be removed.")
 
     def atom_coef(self, coef: Array) -> Array:
-        """Return ones: all is in the leaves."""
         return np.ones(len(self.sizes))
 
     def leaf_values(self, coef: Array) -> list[Array]:
-        """Return the coefficients of every tree."""
         ends = np.cumsum(self.sizes)[:-1]
         return np.split(coef[self.has_constant :], ends) if self.sizes else []
 
     def triangle(self, output: int, coef: Array, is_lifted: bool) -> tuple[Array, Array]:
-        """Refuse to: there are too many columns."""
-        raise TypeError("Leaves are too many for a factorisation.")
+        raise TypeError("There are too many leaves for a factorisation.")
 
     @abstractmethod
     def terms(self, output: int, coef: Array) -> Array:
-        """Return losses, slopes and curvatures, added up over every leaf of the last tree.
+        """Return losses, slopes and curvatures times shares, summed over leaves of the last tree.
 
-        All are times the shares, of shape (3, n_leaves); one round.
+        Their shape is (3, n_leaves); one round.
         """
 
     def step(self, output: int, coef: Array, newest: int, l2: float) -> tuple[Array, float] | None:
-        """Make a Newton step for every leaf of the last tree, whose rows no other leaf has.
+        """Make a Newton step for each leaf of the last tree; leaves have no rows in common.
 
-        A leaf where that would raise the loss, because rows that were beyond the hinge come back,
-        takes the step that cannot. Two rounds, or three.
+        A leaf where that raises the loss, because rows beyond the hinge come back, takes the step
+        by the curvature bound. Two or three rounds.
         """
         if not isinstance(self.loss, CurvedLoss):
             return None
@@ -81,7 +76,7 @@ class TreeColumns(Columns):
 class LeafColumns(TreeColumns, RowColumns):
     """The leaves of trees over rows in one memory."""
 
-    # Of many rows those of every ridge are too much.
+    # With many rows, states for every ridge take too much memory.
     _keeps_all = False
 
     def __init__(
@@ -92,24 +87,21 @@ class LeafColumns(TreeColumns, RowColumns):
         self._forest = make_forest(design.n_rows, design.device, design.each)
         self._last = self._forest
         self.sizes = []
-        #: The shares of columns, by tree.
+        #: The shares of the columns, by tree.
         self._shares: list[Array] = [np.ones(self.n_columns)]
         (constants,) = self._device.fetch(self._first_slopes.sum(1)[:, None])
-        #: The gradients of columns where all coefficients are 0, by tree.
+        #: The gradients at zero coefficients, by tree.
         self._gradients = [constants[:, : self.n_columns]]
 
     @property
     def norms(self) -> Array:
-        """The roots of the shares of the weight."""
         return np.sqrt(np.concatenate(self._shares))
 
     @property
     def first_gradients(self) -> Array:
-        """The gradients where all coefficients are 0."""
         return np.concatenate(self._gradients, axis=1)[self._slopes_of]
 
     def append(self, atoms: Any) -> None:
-        """Add the leaves of trees."""
         for j in range(atoms.shape[0]):
             codes, n_leaves = self._design.leaves(atoms[j : j + 1])
             self._forest.append(codes, n_leaves)
@@ -124,7 +116,7 @@ class LeafColumns(TreeColumns, RowColumns):
     def look(
         self, points: Sequence[tuple[int, Array]], places: Sequence[int] | None = None
     ) -> list[Look]:
-        """Return the sums at points, in one wait; of the Hessian the diagonal alone."""
+        """Return the sums at points in one wait, with the diagonal of the Hessian."""
         arrays, is_curved = list[Any](), isinstance(self.loss, CurvedLoss)
         for output, coef in points:
             state = self._state(output, coef)
@@ -137,13 +129,12 @@ class LeafColumns(TreeColumns, RowColumns):
         ]
 
     def product(self, output: int, coef: Array, direction: Array) -> Array:
-        """Go forth and back over the rows."""
         bent = self._state(output, coef).curvatures * self._values(direction)
         (product,) = self._device.fetch(self._back(bent))
         return np.asarray(product)
 
     def terms(self, output: int, coef: Array) -> Array:
-        """Add up over the rows; a point that differs in the last tree alone takes one pass."""
+        """Add up over the rows, in one pass if only the last tree differs."""
         kept, newest = self._states.get(output), self.n_columns - self.sizes[-1]
         if kept is not None and np.array_equal(kept.coef[:newest], coef[:newest]):
             there = np.append(kept.coef, np.zeros(self.n_columns))[: self.n_columns]
@@ -154,7 +145,7 @@ class LeafColumns(TreeColumns, RowColumns):
         return np.stack(self._device.fetch(*map(self._last.sums, every)))
 
     def arrays(self, output: int) -> tuple[Any, Any, Any]:
-        """Return A as it is meant, with ones and zeros: small data alone have room for it."""
+        """Return A explicitly, with ones and zeros, which fits only small data."""
         columns = self._device.xp.stack([self._values(one) for one in np.eye(self.n_columns)])
         return columns.T, self._y[output], self._design.weights
 
@@ -166,6 +157,6 @@ class LeafColumns(TreeColumns, RowColumns):
         return self._forest.add_values(np.ascontiguousarray(coef[self.has_constant :]), f)
 
     def _back(self, r: Any) -> Any:
-        """Return A^T r, where the rows are."""
+        """Return A^T r on the device."""
         constant = r.sum(0, keepdims=True)[: int(self.has_constant)]
         return self._device.xp.concatenate([constant, self._forest.sums(r)])

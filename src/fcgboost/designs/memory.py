@@ -1,4 +1,4 @@
-"""A design in one memory: this process's (NumPy, SciPy sparse matrices) or a device's (torch)."""
+"""A design in one memory: of this process (NumPy, SciPy) or of a device (torch)."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ from fcgboost.dictionaries.trees import TreeGrower
 from fcgboost.losses import Loss
 from fcgboost.threads import cached
 
-# Columns at most that are kept between an atom's exact score and its entry.
+# The largest number of columns kept between exact scoring and entry.
 _KEPT_COLUMNS = 8
-# Standardised inputs of other sizes have squares that float32 does not hold, or lie so many units
-# from zero that moving them to the middle costs digits.
+# Beyond these magnitudes, squares of standardised inputs overflow float32, or centring them loses
+# digits.
 _LEAST_REACH, _LARGEST_REACH, _FARTHEST = 2.0**-20, 2.0**30, 2.0**16
 _ROUNDOFF = {"float32": 2.0**-24, "float64": 2.0**-53}
 
@@ -47,22 +47,22 @@ class MemoryDesign(Design):
     Parameters
     ----------
     dictionary : Dictionary
-    X : ndarray or CSR matrix of shape (n_samples, n_features)
-        On a device: an ndarray, or the tensor there.
+    X : ndarray, CSR matrix or tensor of shape (n_samples, n_features)
+        A tensor must be on the device.
     weights : ndarray of shape (n_samples,)
         Positive.
     standardize : bool
         Whether atoms see columns of mean 0 and variance 1.
     memory_budget : int, default=2**30
-        Bytes that stored candidates may take.
+        Bytes for stored candidates.
     n_threads : int, default=1
         Threads over blocks of candidates. The result does not depend on it.
     device : Host or None, default=None
-        Where the columns live; None is NumPy.
+        Where the columns live; None means NumPy.
     words : ndarray of uint64, shape (n_samples,), or None, default=None
-        The fingerprints of the rows, if they are known.
+        The fingerprints of the rows, if known.
     moments : Moments or None, default=None
-        Those of all rows, where X is only a part of them.
+        Those of all rows, if X is only a part of them.
     """
 
     _made_of_data = ("_made", "_residuals", "_grower")
@@ -82,12 +82,12 @@ class MemoryDesign(Design):
         self.dictionary = dictionary
         self.memory_budget = memory_budget
         self.n_threads = n_threads
-        #: Where single precision screens; a device without float64 does no more than that.
+        #: Where float32 screening runs; a device without float64 is used for nothing else.
         self.screen = Host() if device is None else device
         self.device = self.screen if self.screen.has_float64 else TorchDevice("cpu")
         self.X = X.cpu().numpy() if is_tensor(X) else X
         self.n_rows = int(X.shape[0])
-        # Where evaluation looks; rows are drawn from the copy on the host.
+        # For evaluation; rows are drawn from the copy on the host.
         self.inputs = self.device.put(X) if self.device.is_torch else X
         moments = moments_of(self.X, weights) if moments is None else moments
         self.total_weight = moments.total_weight
@@ -97,9 +97,9 @@ class MemoryDesign(Design):
         self.scale, self.deviation = frame.scale, frame.deviation
         self.units = self.device.put(frame.scale)
         self.words = hashing.fingerprint(self.X) if words is None else words
-        #: Values of atoms that were scored in this step, and may enter.
+        #: Values of atoms scored in this step, which may enter.
         self._columns: dict[bytes, Any] = {}
-        #: The leaves that rows belong to in trees that were grown in this step, by fingerprint.
+        #: Leaf numbers of the rows in trees grown in this step, by fingerprint.
         self._leaves: dict[int, Any] = {}
 
     @property
@@ -109,12 +109,12 @@ class MemoryDesign(Design):
 
     @cached
     def _distinct(self) -> tuple[hashing.Words, NDArray[np.intp]]:
-        """The fingerprints of distinct rows, and where these rows are."""
+        """The fingerprints of distinct rows, and the positions of these rows."""
         return np.unique(self.words, return_index=True)
 
     @cached
     def _circle(self) -> Callable[[int], hashing.Circle]:
-        # The last two: that of the fit, and that of a step with a key of its own.
+        # Two circles: that of the fit, and that of a step with its own key.
         return lru_cache(maxsize=2)(partial(hashing.Circle, self.fingerprints))
 
     @property
@@ -122,7 +122,7 @@ class MemoryDesign(Design):
         return len(self.fingerprints)
 
     def with_dictionary(self, dictionary: Dictionary) -> MemoryDesign:
-        """Lay another dictionary over the same data; what the data alone decides is shared."""
+        """Lay another dictionary over the same data, sharing what depends on the data alone."""
         other = copy.copy(self)
         other.dictionary, other._columns, other._leaves = dictionary, {}, {}
         for name in ("_made", "_grower", "is_screenable"):
@@ -130,12 +130,10 @@ class MemoryDesign(Design):
         return other
 
     def sample(self, n: int, key: int, turn: int = 0) -> Sample:
-        """Draw distinct rows in hash order."""
         places = self._circle(key).after(turn, n)
         return self.frame.sample(self.X[self._distinct[1][places]])
 
     def subsample(self, n: int, key: int) -> MemorySubsample:
-        """Return all rows, or those with the smallest hashes."""
         if n >= self.n_rows:
             return MemorySubsample(self, slice(None))
         return MemorySubsample(self, hashing.order_of(hashing.keyed(self.words, key))[:n])
@@ -143,11 +141,9 @@ class MemoryDesign(Design):
     def candidates(
         self, atoms: Any, *, reuse: bool, store: bool | Literal["auto"]
     ) -> MemoryCandidates:
-        """Lay atoms over the rows; keep their values where this pays and fits."""
         return MemoryCandidates(self, atoms, is_worth_storing(self, atoms.shape[0], reuse, store))
 
     def sums(self, atoms: Any, points: Sequence[Point]) -> Sums:
-        """Add up over the rows; the columns are kept for whoever enters."""
         R = self.residuals(points)
         active = (R != 0.0) * self.weights[:, None]
         if self.dictionary.corrects_leaves:
@@ -158,7 +154,7 @@ class MemoryDesign(Design):
         return Sums(*self.device.fetch(*sums))
 
     def _tree_sums(self, atoms: Any, R: Any, active: Any) -> Sums:
-        """Return the same of trees, of which sums by leaf are enough."""
+        """Return the sums of trees, computed from sums by leaf."""
         xp, found = self.device.xp, []
         for j in range(atoms.shape[0]):
             forest = make_forest(self.n_rows, self.device, self.each)
@@ -170,7 +166,7 @@ class MemoryDesign(Design):
         return Sums(*self.device.fetch(*sums, active.sum(0)))
 
     def exact(self, points: Sequence[Point], atoms: Any, divisor: Divisor) -> Scores:
-        """Return scores of atoms, each evaluated alone; the columns are kept for whoever enters."""
+        """Return scores of atoms, each evaluated alone; keep the columns for entry."""
         R, xp = self.residuals(points), self.device.xp
         each = [self.evaluate(atoms[j : j + 1])[:, 0] for j in range(atoms.shape[0])]
         columns = xp.stack(each)
@@ -189,7 +185,7 @@ class MemoryDesign(Design):
 
     @cached
     def is_screenable(self) -> bool:
-        """Whether the rounding errors of candidates' values are known: for dense, sound rows."""
+        """Whether rounding errors of candidates are known: for dense rows of moderate size."""
         if is_sparse(self.X) or not isinstance(self.dictionary, ScreenedDictionary):
             return False
         frame = self.frame
@@ -204,14 +200,14 @@ class MemoryDesign(Design):
         return self.is_screenable and self.screen.is_float32_exact
 
     def view(self, dtype: str) -> View:
-        """Return the rows as candidates of some precision see them."""
+        """Return the rows as candidates of one precision see them."""
         if dtype == "float64":
             return View(self.dictionary, self.device, dtype, self.inputs, self.units)
         return View(self.dictionary, self.screen, dtype, *self._standardized, self.frame)
 
     @cached
     def _standardized(self) -> tuple[Any, Any]:
-        """The standardised rows as float32, and ones, where screening happens."""
+        """The standardised rows as float32, and ones, on the screening device."""
         X, device = self.inputs, self.device
         center = device.put(self.frame.center)
         Z = device.empty(self.n_rows, X.shape[1], "float32")
@@ -229,13 +225,13 @@ class MemoryDesign(Design):
         return float(np.sqrt(max(map(float, self.screen.fetch(*largest)))))
 
     def rounding(self, atoms: Any, dtype: str) -> Array | None:
-        """Return how far values of atoms, added up, may be off; None where nothing is known."""
+        """Return bounds on the rounding errors of summed values; None if unknown."""
         if not self.is_screenable:
             return None
         dictionary, frame, radius = self.dictionary, self.frame, self._radius
         assert isinstance(dictionary, ScreenedDictionary)
         if dtype == "float64":
-            # There the rows are where they are.
+            # In float64 the rows are not centred.
             radius += float(np.linalg.norm(frame.center / frame.scale))
         values, errors = dictionary.rounding(
             dictionary.moved(atoms, frame.center, frame.scale), radius
@@ -252,15 +248,15 @@ class MemoryDesign(Design):
     def residuals(self, points: Sequence[Point]) -> Any:
         """Return the residuals at points, of shape (n_rows, n_points)."""
         last, R = vars(self).get("_residuals", (None, None))
-        if last is points:  # those of a step are asked for more than once
+        if last is points:  # asked for several times per step
             return R
         vectors = []
         for columns, output, coef in points:
             assert isinstance(columns, RowColumns)
             vectors.append(columns.residual(output, coef))
-        # Each of them contiguous: sums over the rows are several times faster so.
+        # Contiguous vectors make sums over the rows several times faster.
         R = vectors[0][:, None] if len(vectors) == 1 else self.device.xp.stack(vectors).T
-        # In another step: whoever was chosen in the last one has entered.
+        # A new step: the last chosen atoms have entered.
         self._residuals, self._columns, self._leaves = (points, R), {}, {}
         return R
 
@@ -273,7 +269,7 @@ class MemoryDesign(Design):
         return TreeGrower(trees, self.X.shape[1])
 
     def grow(self, points: Sequence[Point]) -> Any:
-        """Grow trees on all rows; the leaves that these belong to are kept for whoever enters."""
+        """Grow trees on all rows; keep the leaf numbers for entry."""
         R, trees = self.residuals(points), []
         for c in range(len(points)):
             trees.append(self._grower.grow(self.inputs, R[:, c], self.weights, 0))
@@ -281,11 +277,11 @@ class MemoryDesign(Design):
         return stack_rows(trees)
 
     def keep_leaves(self, atom: Any, leaves: Any) -> None:
-        """Keep the leaves of a tree that rows belong to, until residuals are other ones."""
+        """Keep the leaf numbers of the rows in a tree until the residuals change."""
         self._leaves[_word(atom)] = leaves
 
     def leaves(self, atom: Any) -> tuple[Any, int]:
-        """Return the leaves of a tree that rows belong to, and how many there are."""
+        """Return the leaf numbers of the rows in a tree, and the number of leaves."""
         trees = self.dictionary
         assert isinstance(trees, TreeDictionary)
         known, n_leaves = self._leaves.get(_word(atom)), len(trees.leaf_values(atom))
@@ -299,7 +295,7 @@ class MemoryDesign(Design):
         """Return the values of atoms at all rows, of shape (n_rows, n_atoms)."""
         X, device = self.inputs, self.device
         here = device.put(atoms) if device.is_torch else atoms
-        # Dense inputs are copied on the way to the values.
+        # Evaluation copies dense inputs.
         width = 1 if is_sparse(X) else X.shape[1]
         size = device.block_entries // max(width, atoms.shape[0])
         if self.n_rows <= size:
@@ -314,19 +310,19 @@ class MemoryDesign(Design):
         return values
 
     def values(self, atoms: Any) -> Any:
-        """Return the values of atoms; those of one that was scored are known already."""
+        """Return the values of atoms, reusing that of one just scored."""
         known = None if is_sparse(atoms) else self._columns.get(atoms.tobytes())
         return self.evaluate(atoms) if known is None else known[:, None]
 
     def each(self, work: Callable[[Any], Any], pieces: Sequence[Any]) -> list[Any]:
-        """Do independent pieces of work, in threads where allowed; results in their order."""
+        """Run independent pieces of work, in threads if allowed; return results in order."""
         if self.n_threads == 1 or len(pieces) == 1 or self.device.is_torch:
             return [work(piece) for piece in pieces]
         return threads.each(work, pieces, self.n_threads)
 
 
 class MemorySubsample(Subsample):
-    """Rows of a design in one memory, by their positions there."""
+    """Rows of a design in one memory, given by their positions."""
 
     def __init__(self, design: MemoryDesign, positions: Any) -> None:
         self._design, is_all = design, isinstance(positions, slice)
@@ -334,11 +330,9 @@ class MemorySubsample(Subsample):
         self._positions = positions if is_all else design.device.put(positions, "int64")
 
     def residuals(self, points: Sequence[Point]) -> tuple[Array, Array]:
-        """Return residuals, and the weights where they are not zero."""
         (residuals,) = self._design.device.fetch(self._design.residuals(points)[self._positions])
         return residuals, (residuals != 0.0) * self.weights[:, None]
 
 
 def _word(atom: Any) -> int:
-    """Return the fingerprint of one atom."""
     return int(hashing.fingerprint(atom)[0])

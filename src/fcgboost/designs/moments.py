@@ -15,19 +15,19 @@ from fcgboost.designs.blocks import row_blocks
 from fcgboost.dictionaries import Dictionary, Sample
 from fcgboost.tables.inputs import views_of
 
-# Small enough for the cache.
+# Blocks fit into the cache.
 _BLOCK_ENTRIES = 1 << 17
-# Values so many deviations from the mean may be wild, and constants so large would hide others.
+# Values this many deviations from the mean may be wild; larger constants would hide other columns.
 _ODD, _LARGEST_CONSTANT = 4.0, 2.0**20
-# Of more columns, such as counts of words, none is examined for wild values.
+# With more columns, such as word counts, none is examined for wild values.
 _MOST_COLUMNS = 256
 
 
 @dataclass(frozen=True)
 class Moments:
-    """What standardisation knows of all rows.
+    """The moments of all rows, for standardisation.
 
-    The variance of a column is zero where it spreads over mere rounding, or too little to square.
+    The variance of a column is zero if its spread is rounding, or too small to square.
     """
 
     total_weight: float
@@ -37,7 +37,7 @@ class Moments:
     variance: Array
 
     def __post_init__(self) -> None:
-        # A unit scale must not blow up rounding.
+        # Standardisation must not amplify rounding.
         size = np.maximum(np.abs(self.low), np.abs(self.high))
         half = self.high / 2.0 - self.low / 2.0  # the whole may be infinite
         is_constant = half <= np.maximum(4.0 * np.finfo(np.float64).eps * size, NEAR)
@@ -46,7 +46,6 @@ class Moments:
         object.__setattr__(self, "mean", np.nan_to_num(self.mean))
 
     def __add__(self, other: Moments) -> Moments:
-        """Return the moments of the rows of both."""
         total = self.total_weight + other.total_weight
         share, rest = self.total_weight / total, other.total_weight / total
         low, high = np.minimum(self.low, other.low), np.maximum(self.high, other.high)
@@ -57,13 +56,13 @@ class Moments:
         return Moments(total, low, high, mean, variance)
 
     def limits(self, n_deviations: float, has_zero: Flags) -> Limits:
-        """Return limits so many deviations from the mean; `has_zero` as in `limits_of`."""
+        """Return limits n_deviations from the mean; `has_zero` as in `limits_of`."""
         deviation = np.sqrt(self.variance)
         return limits_of(n_deviations, self.mean, deviation, self.low, self.high, has_zero)
 
 
 class Frame:
-    """The coordinates that atoms see: of mean 0 and variance 1 where columns are standardised."""
+    """The coordinates that atoms see, standardised if asked for."""
 
     def __init__(self, moments: Moments, standardize: bool) -> None:
         mean, variance = moments.mean, moments.variance
@@ -76,12 +75,11 @@ class Frame:
         else:
             self.shift, self.scale = np.zeros_like(mean), np.ones_like(mean)
         self.deviation = np.sqrt(variance)
-        with np.errstate(over="ignore"):  # where there are trees alone, which do not ask
+        with np.errstate(over="ignore"):  # only with trees, which do not use it
             self.variance = float(np.mean(variance / self.scale**2))
             self.mean_square = float(np.sum((variance + (mean - self.shift) ** 2) / self.scale**2))
 
     def sample(self, rows: Any) -> Sample:
-        """Return what a dictionary may look at."""
         return Sample(
             rows, self.shift, self.scale, self.low, self.high, self.variance, self.mean_square
         )
@@ -90,7 +88,7 @@ class Frame:
 def find_limits(
     clip: float | None, dictionary: Dictionary, *asked: Callable[[Any], Any]
 ) -> tuple[Limits | None, Moments]:
-    """Return what rows are clipped to, if to anything, and the moments of what is left."""
+    """Return the limits to which rows are clipped, if any, and the moments within them."""
     moments_within, ends_of, zeros_within = asked
     limits, moments = None, moments_within(None)
     categories, ends = dictionary.categories(len(moments.mean)), (moments.low, moments.high)
@@ -98,9 +96,9 @@ def find_limits(
     is_odd = np.abs(ends).max(axis=0) > FAR
     if len(is_odd) <= _MOST_COLUMNS:
         is_odd |= half > _ODD / 2.0 * np.sqrt(moments.variance)
-    if is_odd.any() and views_of(dictionary)[0]:  # wild values do no harm to trees
+    if is_odd.any() and views_of(dictionary)[0]:  # wild values do not harm trees
         fences = fences_of(is_odd, ends_of(is_odd)).without(categories)
-        # Values that pull the mean to them, such as zeros of sparse rows, are no few rows.
+        # Values that determine the mean, such as zeros of sparse rows, are not outliers.
         low, high = fences.low / 1.5 + ends[0] / 3.0, fences.high / 1.5 + ends[1] / 3.0
         is_usual = (moments.mean < low) | (moments.mean > high)
         fences = fences.without(is_usual & (np.abs(ends).max(axis=0) <= FAR))
@@ -124,10 +122,10 @@ def _dense_moments(X: Any, shares: Array) -> tuple[Array, ...]:
     blocks = row_blocks(X.shape[0], _BLOCK_ENTRIES // max(1, X.shape[1]))
 
     def parts() -> Iterator[tuple[Array, Array]]:
-        # In C order: the last digits must not depend on how X lies in memory.
+        # In C order: the last digits must not depend on the memory layout of X.
         return ((np.ascontiguousarray(X[rows], np.float64), shares[rows]) for rows in blocks)
 
-    # Blocks are compared with each other before rows are: the columns may be few.
+    # Blocks are compared elementwise first, because columns may be few.
     sums, (low, high) = [], (np.array(X[blocks[0]], np.float64, order="C") for _ in range(2))
     for part, own in parts():
         sums.append(own @ part)
@@ -147,7 +145,7 @@ def _sparse_moments(X: Any, shares: Array) -> tuple[Array, ...]:
 
     mean = sums(X.data)
     variance = sums((X.data - mean[columns]) ** 2)
-    # Where all is stored, what is left of the weight is rounding.
+    # If all entries are stored, the remaining weight is rounding.
     is_full = np.bincount(columns, minlength=X.shape[1]) == X.shape[0]
     rest = np.where(is_full, 0.0, np.maximum(1.0 - sums(1.0), 0.0))
     return low, high, mean, variance + rest * mean**2

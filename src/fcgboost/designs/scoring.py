@@ -1,14 +1,14 @@
-"""Which of many atoms is best: single precision screens, double precision decides.
+"""The best of many atoms: single precision screens, double precision decides.
 
 A score is a sum over rows of a residual times an atom's value. In float32 it costs half as much,
-and with u the unit roundoff of float32 it is off by at most about
+and with u the unit roundoff of float32 its error is at most about
 
     (BLOCK + d + 16) u sum |r| size,
 
-size being that of the numbers that go into a value (`ScreenedDictionary.rounding`): a value takes
-some d products and sums, and rows are added up in float32 within blocks of BLOCK, in float64
-between them. Whoever is within that of the best is scored again: in float64, all of them together,
-if there are many, and in the end each alone, as its column will be.
+where size bounds the numbers that go into a value (`ScreenedDictionary.rounding`): a value takes
+about d products and sums, and rows are added up in float32 within blocks of BLOCK, in float64
+between them. Atoms within this error of the best are scored again in float64: together if there are
+many, and finally each alone, as its column will be.
 """
 
 from __future__ import annotations
@@ -31,35 +31,35 @@ from fcgboost.designs.views import View
 if TYPE_CHECKING:
     from fcgboost.designs.memory import MemoryDesign
 
-# Values of which nothing is known are taken as exact up to this share of the best score: what atoms
-# evaluated together and alone differ by is far less.
+# Scores without error bounds count as exact up to this share of the best: evaluating atoms together
+# or alone changes them far less.
 _UNKNOWN = 1e-9
-# An atom whose size is this much below the largest one is rounding, and scores 0. (A hinge through
-# the extreme row of the data is such an atom.)
+# An atom smaller than this share of the largest is rounding and scores 0, such as a ramp with its
+# kink at the extreme row.
 _VANISHING = 1e-10
-# More doubtful candidates than these, and single precision was too coarse.
+# If more candidates remain, single precision was too coarse.
 _MANY = 32
-# What a pass over stored values takes, in inputs of an atom that is evaluated.
+# Reading a stored value takes as long as evaluating an atom of this many inputs.
 _FEW_INPUTS = 16
-# Single precision may lose smaller numbers altogether.
+# Smaller numbers may underflow in single precision.
 _TINY = 1e-30
 
 
 @dataclass(frozen=True)
 class Scores:
-    """Sums over rows that scores of candidates are made of; those of parts of the rows add up.
+    """Sums that determine the scores of candidates; those of parts of the rows add up.
 
     Attributes
     ----------
     dots : ndarray of shape (n_candidates, n_points)
         Inner products with the residuals.
     slack : ndarray of shape (n_candidates, n_points) or float
-        How far they may be off.
+        Bounds on their errors.
     divisor : {"none", "max", "norm"}
     extents : ndarray of shape (n_candidates,) or float
-        The largest absolute values, or the mean squares; 1 where atoms are not divided.
+        The largest absolute values or the mean squares; 1 if atoms are not divided.
     roundoff : ndarray of shape (n_candidates,) or float
-        How far the size of an atom that is divided may be off.
+        Bounds on the errors of the divisors.
     """
 
     dots: Array
@@ -80,25 +80,19 @@ class Scores:
 
     @property
     def _sizes(self) -> Array:
-        """What inner products are divided by, of shape (n_candidates or 1, 1)."""
+        """The divisors of the inner products, of shape (n_candidates or 1, 1)."""
         return np.reshape(
             np.sqrt(self.extents) if self.divisor == "norm" else self.extents, (-1, 1)
         )
 
     def interval(self, largest: float = 0.0) -> tuple[Array, Array, float]:
-        """Return what scores are at least and at most, and the largest size of an atom.
-
-        Parameters
-        ----------
-        largest : float, default=0.0
-            The largest size of an atom that is known otherwise.
-        """
+        """Return lower and upper bounds on the scores, and the largest size of an atom so far."""
         dots = np.abs(self.dots)
         if self.divisor == "none":
             return dots - self.slack, dots + self.slack, largest
         sizes, roundoff = self._sizes, np.reshape(self.roundoff, (-1, 1))
         largest = max(largest, float(sizes.max()))
-        # An atom that may vanish can have any score, or none: only a closer look can tell.
+        # An atom that may vanish can have any score.
         is_there = sizes - roundoff > 2.0 * _VANISHING * largest
         is_known = is_there & np.isfinite(dots + self.slack)
         low = np.maximum(dots - self.slack, 0.0) / np.maximum(sizes + roundoff, _TINY)
@@ -106,38 +100,37 @@ class Scores:
         return np.where(is_known, low, 0.0), np.where(is_known, high, np.inf), largest
 
     def exact(self, largest: float) -> Array:
-        """Return scores that nothing is off of; `largest` is the largest size of an atom."""
+        """Return exact scores; `largest` is the largest size of an atom so far."""
         sizes = self._sizes
         is_there = sizes > _VANISHING * max(largest, float(sizes.max()))
         return np.where(is_there, np.abs(self.dots) / np.where(is_there, sizes, 1.0), 0.0)
 
 
 class Contest:
-    """Who can still be the best of the candidates.
+    """The candidates that can still be the best.
 
     Parameters
     ----------
     allowed : ndarray of bool, shape (n_candidates, n_points)
     is_divided : bool
-        Whether sizes matter: an atom vanishes beside the largest one, which is to be looked at even
-        where nobody may choose it.
+        Whether sizes matter: then all candidates are scored, because atoms vanish relative to the
+        largest one.
     """
 
     def __init__(self, allowed: NDArray[np.bool_], is_divided: bool) -> None:
-        #: The indices of those who can.
+        #: Their indices.
         self.left = np.flatnonzero(allowed.any(axis=1) | is_divided)
         self._allowed = allowed[self.left]
         self._largest = 0.0
 
     @property
     def is_open(self) -> bool:
-        """Whether somebody may win."""
         return bool(self._allowed.any())
 
     def narrow(self, scores: Scores) -> None:
-        """Leave out whoever surely is not the best, by scores of those who are left."""
+        """Drop candidates that cannot be the best, given scores of those left."""
         low, high, self._largest = scores.interval(self._largest)
-        # What is no number says nothing.
+        # Infinite bounds exclude nobody.
         low = np.where(self._allowed & np.isfinite(high), low, 0.0)
         enough = (1.0 - 2.0 * _UNKNOWN) * low.max(axis=0, initial=0.0)
         is_able = self._allowed & ~(high < enough)
@@ -145,7 +138,7 @@ class Contest:
         self.left, self._allowed = self.left[kept], is_able[kept]
 
     def winners(self, scores: Scores) -> list[Best | None]:
-        """Return the first of the best for every point, by exact scores of those who are left."""
+        """Return the first of the best for each point, given exact scores of those left."""
         exact = np.where(self._allowed, scores.exact(self._largest), -1.0)
         return [self._first(column) for column in exact.T]
 
@@ -158,22 +151,22 @@ class Contest:
 
 
 class ScoredCandidates(Candidates):
-    """Candidates of which estimates leave a few, and exact scores the best."""
+    """Candidates narrowed down by estimates and decided by exact scores."""
 
-    #: Whether there are estimates in float32.
+    #: Whether there are float32 estimates.
     is_screened: bool
 
     @abstractmethod
     def estimates(
         self, points: Sequence[Point], divisor: Divisor, left: NDArray[np.intp], dtype: str
     ) -> Scores:
-        """Return scores of some candidates, and how far they may be off."""
+        """Return estimated scores of some candidates, with error bounds."""
 
     @abstractmethod
     def exact(self, points: Sequence[Point], divisor: Divisor, left: NDArray[np.intp]) -> Scores:
         """Return scores of some candidates, each evaluated alone, as its column will be."""
 
-    # Numbers that float32 does not hold end in bounds that say nothing.
+    # Overflow in float32 gives infinite bounds.
     @np.errstate(all="ignore")
     def best(
         self,
@@ -181,7 +174,7 @@ class ScoredCandidates(Candidates):
         divisor: Divisor,
         allowed: NDArray[np.bool_],
     ) -> list[Best | None]:
-        """Estimate all scores, again in float64 if float32 leaves many, and then a few exactly."""
+        """Estimate all scores, in float64 if float32 leaves many, then score a few exactly."""
         contest = Contest(allowed, divisor != "none")
         if not contest.is_open:
             return [None] * len(points)
@@ -193,13 +186,13 @@ class ScoredCandidates(Candidates):
 
 
 class MemoryCandidates(ScoredCandidates):
-    """Candidates whose values are stored, or evaluated again in blocks at each pass."""
+    """Candidates whose values are stored, or evaluated in blocks in each pass."""
 
     def __init__(self, design: MemoryDesign, atoms: Any, is_stored: bool) -> None:
         self.atoms, self.is_screened, self._design = atoms, design.is_screened, design
         self._dtype = "float32" if design.is_screened else "float64"
         self._stored: Any = None
-        #: What stored atoms are divided by.
+        #: The divisors of stored atoms.
         self._extents: dict[Divisor, Any] = {}
         self._errors: dict[str, Array | None] = {}
         #: All candidates in the coordinates of the rows, by precision.
@@ -216,14 +209,12 @@ class MemoryCandidates(ScoredCandidates):
                 design.each(fill, row_blocks(design.n_rows, device.block_entries // atoms.shape[0]))
 
     def exact(self, points: Sequence[Point], divisor: Divisor, left: NDArray[np.intp]) -> Scores:
-        """Let the design evaluate them, which keeps the columns."""
         return self._design.exact(points, self.atoms[left], divisor)
 
     @np.errstate(all="ignore")
     def estimates(
         self, points: Sequence[Point], divisor: Divisor, left: NDArray[np.intp], dtype: str
     ) -> Scores:
-        """Add up stored values, or those of the atoms that are left."""
         design, device = self._design, self._design.device
         R, view = design.residuals(points), design.view(dtype)
         unit = device.xp.clip(device.xp.amax(device.xp.abs(R)), _TINY, None)
@@ -244,7 +235,7 @@ class MemoryCandidates(ScoredCandidates):
             found = [array[places] for array in found]
         sums, *extents = (device.put(array) for array in found)
         waiting = sums * unit, device.xp.abs(R).sum(0), *extents
-        if dtype not in self._errors:  # found while a device adds up
+        if dtype not in self._errors:  # computed while a device adds up
             self._errors[dtype] = design.rounding(self.atoms, dtype)
         errors = self._errors[dtype]
         dots, masses, *extents = device.fetch(*waiting)
@@ -257,7 +248,7 @@ class MemoryCandidates(ScoredCandidates):
         return Scores(dots, slack, divisor, extents[0], 0.0 if errors is None else errors[left])
 
     def _sums(self, view: View, W: Any, divisor: Divisor, placed: Any = None) -> list[Any]:
-        """Return products of atoms' values, or of stored ones, and the extents if divided."""
+        """Return products of the values of atoms, or of stored ones, and extents if divided."""
         device = view.device
         if placed is None:
             blocks = [slice(0, self._stored.shape[1])]
@@ -283,7 +274,7 @@ class MemoryCandidates(ScoredCandidates):
             )
 
         found = self._design.each(work, [(some, part) for some in blocks for part in parts])
-        # Blocks of rows are added up in their order, whoever was first.
+        # Blocks of rows are added up in order, whichever thread finished first.
         joins, n = (add, device.xp.maximum if divisor == "max" else add), len(parts)
         return [
             device.xp.concatenate([reduce(join, terms[i : i + n]) for i in range(0, len(terms), n)])
@@ -294,19 +285,19 @@ class MemoryCandidates(ScoredCandidates):
 def is_worth_storing(
     design: MemoryDesign, n_atoms: int, reuse: bool, store: bool | Literal["auto"]
 ) -> bool:
-    """Whether the values of candidates are to be kept."""
+    """Return whether to store the values of candidates."""
     if store is False:
         return False
     n_values, budget = design.n_rows * n_atoms, design.memory_budget
     n_bytes = (4 if design.is_screened else 8) * n_values
     if store is True and n_bytes > budget:
         raise MemoryError(
-            f"The dictionary of {design.n_rows} rows x {n_atoms} candidates takes "
-            f"{n_bytes} bytes, and store=True asks to keep it in a budget of {budget} bytes. "
-            "Use store='auto' or False (evaluated in blocks), selection='sampled', fewer "
-            "n_candidates, or raise sklearn.set_config(working_memory=...) (MiB)."
+            f"store=True needs {n_bytes} bytes for {design.n_rows} rows x {n_atoms} candidates, "
+            f"but the budget is {budget} bytes. Use store='auto' or False (evaluated in blocks), "
+            "selection='sampled', fewer n_candidates, or raise "
+            "sklearn.set_config(working_memory=...) (MiB)."
         )
-    # A GPU evaluates atoms of few inputs faster than its memory gives stored ones.
+    # A GPU evaluates atoms of few inputs faster than it reads stored values.
     is_quick = design.is_screened and design.inputs.shape[1] <= _FEW_INPUTS
     is_faster = is_quick and design.view("float32").is_fused(n_atoms)
     return store is True or (reuse and n_bytes <= budget and not is_faster)

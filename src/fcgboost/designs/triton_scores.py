@@ -1,9 +1,8 @@
-"""Fused passes on a GPU: products, profile and sum without a value in memory.
+"""Fused kernels for GPUs: products, profile and sum without storing values.
 
-Imports Triton, which comes with torch for CUDA, so it is itself imported only where that is there.
-Separate operations write every value to memory and read it back several times; here a value lives
-in a register. A tile's sums are float32 over the rows of a program, fewer than BLOCK one after the
-other, and float64 between programs.
+Imports Triton, which comes with torch for CUDA, so import it only there. Values stay in registers
+instead of being written to memory several times. A tile's sums are in float32 over the rows of a
+program, fewer than BLOCK one after the other, and in float64 between programs.
 """
 
 from __future__ import annotations
@@ -14,11 +13,11 @@ import torch
 import triton
 import triton.language as tl
 
-# Rows of one program.
+# Rows per program.
 _SPAN = 8192
-# Up to so many columns products are written out; one of matrices takes at least 16.
+# Up to this many columns products are unrolled; matrix products need at least 16.
 _MOST_WRITTEN_OUT = 8
-# Candidates and rows of a tile, and warps: what registers hold without spilling.
+# Candidates and rows per tile, and warps: what fits into registers without spilling.
 _WRITTEN_OUT, _MATRICES = (8, 512, 4), (128, 64, 8)
 _LOG2_E = 1.4426950408889634
 
@@ -39,7 +38,7 @@ def _profile_sums(  # type: ignore[no-untyped-def]
     ROWS: tl.constexpr,
     SPAN: tl.constexpr,
 ):
-    """Z and C have D columns, one after the other; WIDTH is 0 where products are written out."""
+    """Z and C have D contiguous columns; WIDTH is 0 if products are unrolled."""
     j = tl.program_id(0) * ATOMS + tl.arange(0, ATOMS)
     is_atom = j < n_atoms
     offset = tl.load(offsets + j, mask=is_atom, other=0.0)
@@ -70,7 +69,7 @@ def _profile_sums(  # type: ignore[no-untyped-def]
 
 
 def gauss_sums(Z: Any, atoms: Any, W: Any) -> Any:
-    """Return values^T W of Gauss atoms (c, sigma), a float64 tensor of shape (n_atoms, n_points).
+    """Return values^T W of Gaussian atoms, a float64 tensor of shape (n_atoms, n_points).
 
     Parameters
     ----------
@@ -79,7 +78,7 @@ def gauss_sums(Z: Any, atoms: Any, W: Any) -> Any:
     W : float32 tensor of shape (n_rows, n_points)
     """
     centers, steepness = atoms[:, :-1], -0.5 * _LOG2_E / atoms[:, -1:] ** 2
-    # Of the rows (z, |z|^2): exponents are t |z|^2 - 2 t <c, z> + t |c|^2.
+    # With rows (z, |z|^2), exponents are t |z|^2 - 2 t <c, z> + t |c|^2.
     rows = torch.cat([Z, (Z * Z).sum(1, keepdim=True)], 1)
     weights = torch.cat([-2.0 * steepness * centers, steepness], 1)
     return _sums(rows, weights, steepness[:, 0] * (centers * centers).sum(1), W, is_gauss=True)
@@ -100,7 +99,7 @@ def _sums(rows: Any, weights: Any, offsets: Any, W: Any, is_gauss: bool) -> Any:
     totals = []
     for r in W.T.contiguous():
         sums = torch.empty((n_spans, n_atoms), dtype=torch.float64, device=rows.device)
-        # On the device of the rows, which need not be the current one.
+        # On the device of the rows, which may not be the current one.
         with torch.cuda.device_of(rows):
             _profile_sums[triton.cdiv(n_atoms, tile_atoms), n_spans](
                 *(rows, weights, offsets, r, sums, n_rows, n_atoms),

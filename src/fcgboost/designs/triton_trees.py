@@ -1,12 +1,12 @@
-"""Trees on a GPU: passes over rows, and the search for splits, each in one launch.
+"""Trees on a GPU: passes over rows and the search for splits, one launch each.
 
-Imports Triton, as `triton_scores` does. Sums are of whole numbers, which do not depend on the order
-in which threads add, and scores are computed as `splits.c` does: a tree is the same to the bit.
+Imports Triton, as `triton_scores` does. Sums of integers do not depend on the order of additions,
+and scores are computed as in `splits.c`: trees are the same to the bit.
 """
 
 # mypy: disable-error-code="no-untyped-call, no-untyped-def, untyped-decorator"
-# Triton reads the arguments of its kernels, which have no types. It must not compile a kernel for
-# every kind of a number that changes from call to call.
+# Arguments of Triton kernels have no types. Numbers that change from call to call are not
+# specialised, or Triton would compile a kernel for each kind.
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from fcgboost.designs.devices import Host
 from fcgboost.dictionaries.bins import N_BINS
 from fcgboost.dictionaries.growth import WEIGHT_BITS, GrowingRows, weight_of
 
-# Rows of a program, numbers of a program, and warps.
+# Rows per program, numbers per program, and warps.
 _BLOCK, _NUMBERS, _WARPS = 512, 1024, 4
-# How many copies of sums threads share, so that they meet less.
+# Copies of sums, to reduce contention between threads.
 _COPIES = 64
 _BINS, _WORD = tl.constexpr(256), tl.constexpr(64)
 _WEIGHT_BITS, _ALL_WEIGHT = tl.constexpr(28), tl.constexpr((1 << 28) - 1)
 _MANY = tl.constexpr(1 << 30)
-# Levels that are compared with all others at once: with more there are too few registers.
+# Levels compared with all others at once, limited by registers.
 _LEVELS = tl.constexpr(8)
-# Histograms that room is taken for at once.
+# Histograms allocated at once.
 _ROOM = 256
-# A split must raise the sum of squares by more than rounding does.
+# A split must gain more than rounding.
 _FLOOR = 1.0 + 2.0**-40
 
 
@@ -62,7 +62,7 @@ def _send_rows(
 
 @triton.jit(do_not_specialize=["free", "n_splits", "n_copies"])
 def _settle(copies, sums, kept, free, n_splits, n_copies, n_numbers, BLOCK: tl.constexpr):
-    """Add copies up; what is left of a parent is its heavier child."""
+    """Add up copies; the heavier child is the parent minus the lighter one."""
     split = tl.program_id(1).to(tl.int64)
     place = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
     is_there = place < n_numbers
@@ -85,7 +85,7 @@ def _scores(left, total, smoothing, least):
 
 @triton.jit
 def _is_before(sums, levels, bins, smoothing):
-    """Say which levels, that some row has, come before bins in the order of mean residuals."""
+    """Return which levels with rows come before bins in the order of mean residuals."""
     counts, others = sums & _ALL_WEIGHT, bins & _ALL_WEIGHT
     means = ((sums >> _WEIGHT_BITS).to(tl.float64) / (counts + smoothing))[:, None]
     beside = ((bins >> _WEIGHT_BITS).to(tl.float64) / (others + smoothing))[None, :]
@@ -112,7 +112,7 @@ def _search(
     sums, there, totals, features, limits, scores, facts, tables,
     n_features, n_numbers, HAS_CATEGORIES: tl.constexpr,
 ):  # fmt: skip
-    """Find the best split of one node by one feature, and which codes of its column go left."""
+    """Find the best split of one node by one feature, and the codes that go left."""
     j, node = tl.program_id(0), tl.program_id(1).to(tl.int64)
     smoothing, least = tl.load(limits), tl.load(limits + 1)
     features += j
@@ -120,7 +120,7 @@ def _search(
     usual, n_known = tl.load(features + 2 * n_features), tl.load(features + 3 * n_features)
     n_bins = tl.load(features + 4 * n_features)
     total = tl.load(totals + node)
-    # Sums by bin; the usual one of a feature that shares its column has what the others leave.
+    # Sums by bin; the usual bin of a shared column is the total minus the others.
     b = tl.arange(0, _BINS)
     is_there = (b < n_bins) & (b != usual)
     place = column * _BINS + first + b - ((usual >= 0) & (b > usual)).to(tl.int64)
@@ -128,10 +128,10 @@ def _search(
     own = tl.load(sums + start + place, mask=is_there, other=0)
     own += tl.where(b == usual, total - tl.sum(own, 0), 0)
     missing = tl.sum(tl.where((b == n_known) & (b < n_bins), own, 0), 0)
-    # Rows that weigh less than a step are none.
+    # Rows lighter than a unit do not count.
     missing = tl.where((missing & _ALL_WEIGHT) == 0, 0, missing)
     own = tl.where(b < n_known, own, 0)
-    # The rank of every bin, and the sums up to it.
+    # The rank of each bin, and the sums up to it.
     rank, below, has_rows = b, tl.cumsum(own, 0), b < n_known
     if HAS_CATEGORIES:
         is_category = tl.load(features + 5 * n_features) != 0
@@ -140,7 +140,7 @@ def _search(
         rank = tl.where(is_category, order[0], rank)
         below = tl.where(is_category, order[1], below)
         has_rows = tl.where(is_category, (own & _ALL_WEIGHT) > 0, has_rows)
-    # Of equal scores the lowest rank wins, then missing values on the left.
+    # Ties go to the lowest rank, then to missing values on the left.
     with_gaps = _scores(below + missing, total, smoothing, least)
     without = _scores(below, total, smoothing, least)
     with_gaps, without = tl.where(has_rows, with_gaps, -1.0), tl.where(has_rows, without, -1.0)
@@ -152,7 +152,7 @@ def _search(
     left += tl.where(key % 2 == 0, missing, 0)
     is_even = 2 * (left & _ALL_WEIGHT) >= (total & _ALL_WEIGHT)
     is_left = tl.where((missing & _ALL_WEIGHT) == 0, is_even, key % 2 == 0)
-    # Codes of other features of the column are the usual bin of this one.
+    # Codes of other features in the column stand for the usual bin of this one.
     bins = b - first
     bins += ((usual >= 0) & (bins >= usual)).to(tl.int64)
     is_own = (b >= first) & (bins < n_bins)
@@ -175,7 +175,7 @@ def _take(
     scores, facts, tables, features, columns, goes_left, found, best_scores,
     first, n_features, WIDTH: tl.constexpr,
 ):  # fmt: skip
-    """Take the best feature of a node, the first one of equals."""
+    """Take the best feature of a node; ties go to the first."""
     node, n = tl.program_id(0).to(tl.int64), tl.num_programs(0)
     j = tl.arange(0, WIDTH)
     own = tl.load(scores + node * n_features + j, mask=j < n_features, other=-2.0)
@@ -195,17 +195,17 @@ def _take(
 
 
 class GpuRows(GrowingRows):
-    """Rows on a GPU; histograms of nodes that were not split yet are kept there, too.
+    """Rows on a GPU, with the histograms of nodes not yet split.
 
     Parameters
     ----------
     codes : uint8 tensor of shape (n_columns, n_rows)
     steps : int64 tensor of shape (n_rows,)
     features : int64 tensor of shape (6, n_features)
-        Columns, first codes, usual bins, how many bins are of values, how many there are, and
-        whether a feature is a category.
+        Columns, first codes, usual bins, numbers of bins without and with missing values, and
+        whether a feature is categorical.
     search : tuple
-        The smoothing, the least weight of a leaf, both in steps, and whether there are categories.
+        The smoothing and the smallest weight of a leaf, in units, and whether there are categories.
     device : Host
     """
 
@@ -214,18 +214,18 @@ class GpuRows(GrowingRows):
     ) -> None:
         self._codes, self._steps, self._features, self._device = codes, steps, features, device
         self._smoothing, least, self._has_categories = search
-        # Numbers that are handed over are rounded to single precision.
+        # As an array: Triton rounds scalar arguments to single precision.
         self._limits = device.put(np.array([self._smoothing, least]))
         self.nodes = torch.zeros_like(steps)
-        #: Room for histograms, and where that of every node is.
+        #: Histograms, and the place of each node's.
         self._sums = steps.new_zeros((_ROOM, len(codes) * N_BINS))
         self._kept = np.zeros(1, np.int64)
-        #: Of every node: the column of its split, and which of its codes go left.
+        #: For each node: the column of its split, and which codes go left.
         self._columns = steps.new_zeros(2 * _ROOM)
         self._goes_left = torch.ones((2 * _ROOM, N_BINS), dtype=torch.uint8, device=steps.device)
 
     def start(self) -> tuple[int, Splits]:
-        # All rows go to the left, and stay where they are; the last histogram is of no use yet.
+        # All rows go left and stay in node 0; the last histogram is unused.
         here = self._steps.new_zeros(1)
         self._send(here, here, here, here + (_ROOM - 1), 0)
         total = int(self._sums[0, :N_BINS].sum())
@@ -235,7 +235,7 @@ class GpuRows(GrowingRows):
         n, free, kept = len(parents), (first + 1) // 2, self._kept[parents]
         slots = np.full(first, -1)
         slots[parents] = np.arange(n)
-        # The heavier child takes the place of its parent.
+        # The heavier child replaces its parent.
         there = np.column_stack([kept, kept])
         there[np.arange(n), added] = free + np.arange(n)
         self._kept = np.append(self._kept, there)
@@ -251,7 +251,7 @@ class GpuRows(GrowingRows):
         return self._open(first, there, sums, totals)
 
     def _send(self, *tables: Any) -> None:
-        """Send rows to their children, and add up those of one child of every split."""
+        """Send rows to their children, and add up one child per split."""
         slots, parents, added, kept, first = tables
         (n_columns, n_rows), n, free = self._codes.shape, len(parents), (first + 1) // 2
         n_copies, n_numbers = max(1, _COPIES // n), n_columns * N_BINS
@@ -267,7 +267,7 @@ class GpuRows(GrowingRows):
         )
 
     def _open(self, first: int, there: Any, sums: Any, totals: Any) -> Splits:
-        """Find the best splits of nodes, and keep what rows need of them."""
+        """Find the best splits of nodes, and store them for the rows."""
         n, n_features = len(totals), self._features.shape[1]
         scores = torch.empty((n, n_features), dtype=torch.float64, device=sums.device)
         facts, found = sums.new_empty((n, n_features, 3)), sums.new_empty((9, n))
@@ -285,7 +285,7 @@ class GpuRows(GrowingRows):
         return self._splits(found.cpu().numpy(), totals)
 
     def _splits(self, found: Any, totals: Any) -> Splits:
-        """Return splits by what came from the GPU."""
+        """Return the splits from the results of the GPU."""
         pulls, scores = (totals >> WEIGHT_BITS).astype(np.float64), found[8].view(np.float64)
         none = pulls * pulls / (weight_of(totals) + self._smoothing)
         splits = np.zeros(len(totals), SPLIT)
@@ -307,7 +307,7 @@ def _leaf_values(codes, first, values, f, n_rows, n_trees, BLOCK: tl.constexpr):
 
 
 def leaf_values(codes: Any, first: Any, values: Any, f: Any) -> None:
-    """Add the values of all trees' leaves to f; `first` is where those of a tree begin."""
+    """Add the leaf values of all trees to f; `first` is the first leaf of each tree."""
     n_trees, n_rows = codes.shape
     with torch.cuda.device_of(f):
         _leaf_values[(triton.cdiv(n_rows, _BLOCK),)](
@@ -320,7 +320,7 @@ def _leaf_sums(codes, r, unit, sums, n_rows, n_trees, width, n_copies, BLOCK: tl
     i = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
     steps = tl.load(r + i, mask=i < n_rows, other=0.0) / tl.load(unit)
     step = (steps + tl.where(steps > 0.0, 0.5, -0.5)).to(tl.int64)
-    # Of most sums half the rows are zero.
+    # Typically half the rows are zero.
     is_row = step != 0
     sums += (tl.program_id(0) % n_copies).to(tl.int64) * n_trees * width
     for t in range(n_trees):
@@ -329,7 +329,7 @@ def _leaf_sums(codes, r, unit, sums, n_rows, n_trees, width, n_copies, BLOCK: tl
 
 
 def leaf_sums(codes: Any, r: Any, unit: Any, width: int) -> Any:
-    """Return the sums of r, in whole units, over every leaf, of shape (n_trees, width)."""
+    """Return the sums of r in integer units over each leaf, of shape (n_trees, width)."""
     n_trees, n_rows = codes.shape
     sums = torch.zeros((_COPIES, n_trees, width), dtype=torch.int64, device=r.device)
     with torch.cuda.device_of(r):

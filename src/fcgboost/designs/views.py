@@ -18,15 +18,14 @@ from fcgboost.dictionaries import (
     ScreenedDictionary,
 )
 
-# Passes of fewer values than these are as quick by products of matrices.
+# For fewer values, matrix products are as fast as fused kernels.
 _WORTH_FUSING = 1 << 26
-# Candidates that are evaluated at once: the processor's cache should hold their values; a device
-# wants many.
+# Candidates evaluated at once: their values should fit into a CPU's cache; a device needs many.
 _AT_ONCE, _AT_ONCE_ON_DEVICE = 256, 4096
-# The registers of a GPU hold no more columns than these without spilling, and its kernels count
-# numbers up to this one.
+# The registers of a GPU hold at most this many columns without spilling, and its kernels index
+# fewer numbers than this.
 _MOST_FEATURES, _MOST_NUMBERS = 63, 2**31
-# Rows with a residual are gathered up to this share of all.
+# Rows with a residual are gathered if they are at most this share of all.
 _WORTH_GATHERING = 0.8
 
 
@@ -34,15 +33,8 @@ _WORTH_GATHERING = 0.8
 class View:
     """The rows as candidates of one precision see them.
 
-    Attributes
-    ----------
-    dictionary : Dictionary
-    device : Host
-    dtype : {"float32", "float64"}
-    inputs, scale : arrays of the device
-        In single precision standardised rows, and ones.
-    frame : Frame or None
-        What rows were standardised with; None if they are as they were.
+    In float32, `inputs` are standardised rows and `scale` is ones; `frame` is the standardisation,
+    None if the rows are raw.
     """
 
     dictionary: Dictionary
@@ -54,11 +46,10 @@ class View:
 
     @property
     def at_once(self) -> int:
-        """How many candidates are evaluated at once."""
         return _AT_ONCE_ON_DEVICE if self.device.is_torch else _AT_ONCE
 
     def placed(self, atoms: Any) -> Any:
-        """Return atoms in the coordinates of the rows, where these are."""
+        """Return atoms in the coordinates and the memory of the rows."""
         if self.frame is not None:
             assert isinstance(self.dictionary, ScreenedDictionary)
             atoms = self.dictionary.moved(atoms, self.frame.center, self.frame.scale)
@@ -66,11 +57,10 @@ class View:
         return atoms if is_sparse else self.device.put(atoms, self.dtype)
 
     def evaluate(self, rows: slice, atoms: Any) -> Any:
-        """Return the values of atoms at rows."""
         return self.dictionary.evaluate(self.inputs[rows], atoms, self.scale)
 
     def sums(self, values: Any, W: Any) -> Any:
-        """Return values^T W, added up in double precision where there is one."""
+        """Return values^T W, added up in double precision if the device has it."""
         double = "float64" if self.device.has_float64 else "float32"
         return block_sums(values, W, getattr(self.device.xp, double))
 
@@ -81,7 +71,7 @@ class View:
         return self.sums(values * values, shares)[:, 0]
 
     def is_fused(self, n_atoms: int) -> bool:
-        """Whether so many atoms have a kernel here that writes no value to memory."""
+        """Return whether a fused kernel, which stores no values, is worth it for n_atoms."""
         is_known = type(self.dictionary) in (GaussDictionary, ReluDictionary)
         if not (is_known and self.dtype == "float32" and self.device.has_kernels):
             return False
@@ -90,13 +80,13 @@ class View:
         return bool(n_rows * n_atoms >= _WORTH_FUSING and is_able and n_features <= _MOST_FEATURES)
 
     def fused_sums(self, atoms: Any, W: Any) -> Any:
-        """Return values^T W by that kernel."""
+        """Return values^T W by the fused kernel."""
         known = kernels("scores")
         is_gauss = isinstance(self.dictionary, GaussDictionary)
         return (known.gauss_sums if is_gauss else known.ramp_sums)(self.inputs, atoms, W)
 
     def with_residuals(self, W: Any) -> tuple[View, Any]:
-        """Leave out rows without a residual if they are many; they are counted in one wait."""
+        """Drop rows without a residual if they are many; counting them takes one wait."""
         has_one = (W != 0.0).any(1)
         n = int(self.device.fetch(has_one.sum())[0])
         if not 0 < n <= _WORTH_GATHERING * len(W):

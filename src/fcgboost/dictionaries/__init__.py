@@ -1,4 +1,4 @@
-"""Which atoms exist: families of functions whose members are rows of an array."""
+"""Dictionaries: families of atoms, each atom a row of an array."""
 
 from fcgboost.arrays import Array
 from fcgboost.dictionaries.base import (

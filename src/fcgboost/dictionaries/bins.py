@@ -1,7 +1,7 @@
-"""Rows as numbers of bins, which trees are grown on.
+"""Binned rows, on which trees are grown.
 
-The bin of a value is the number of thresholds below it, at most 254. Thresholds depend on the
-distinct rows alone, so weights, repetitions and the order of rows do not move them.
+The bin of a value is the number of thresholds below it, at most 254. Thresholds depend only on the
+distinct rows: not on weights, repetitions or the order of rows.
 """
 
 from __future__ import annotations
@@ -19,45 +19,44 @@ IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
 Codes = NDArray[np.uint8]
 
-# Bins of a feature, missing values included, are numbered by one byte.
+# A bin number, missing values included, is one byte.
 N_BINS = 256
-#: Categories are codes below this: with missing values they have as many bins as there are.
+#: Category codes are below this, which leaves one bin for missing values.
 N_CODES = 255
-# Behind the last bin of numbers: all of them go left. Finite, as numbers in files are.
+# The threshold after the last bin: all numbers go left. Finite, as numbers in files are.
 _ABOVE_ALL = np.finfo(np.float64).max
-#: Rows that thresholds are chosen by, the first ones: canonical rows stand in a random order.
+#: Thresholds are chosen from the first rows: canonical rows are in random order.
 THRESHOLD_ROWS = 1 << 16
-# Rows that are binned at once.
+# Rows binned at once.
 _AT_ONCE = 1 << 16
-# Features of so few bins with a usual one of so many rows may share a column; of the columns that
-# have room, the newest ones are tried.
+# Features with at most this many bins, one of which has this share of the rows, may share a
+# column; the newest columns with room are tried.
 _FEW_BINS, _USUAL_SHARE, _TRIED = 128, 0.8, 16
 
 
 @dataclass(frozen=True)
 class Bins:
-    """What turns values into bins; `kernels.h` says how features share columns."""
+    """Maps values to bins; see `kernels.h` for how features share columns."""
 
     column: IntArray
     first: IntArray
     usual: IntArray
-    #: Bins of every feature; the last one is of missing values, where there are any.
+    #: Bins of each feature; the last is for missing values, if there are any.
     n_bins: IntArray
-    #: Bins of numbers, or of categories.
+    #: Bins of numbers or categories.
     n_numbers: IntArray
-    #: The threshold between a bin and the next one, of shape (n_features, 256).
+    #: The thresholds between consecutive bins, of shape (n_features, 256).
     edges: Array
     is_category: BoolArray
-    #: The number of distinct rows that thresholds were chosen by.
+    #: The number of distinct rows that determined the thresholds.
     n_distinct: int
 
     def n_rows(self, n: int) -> int:
-        """Return the number of distinct rows among n; of very many, of all."""
+        """Return the number of distinct rows among n; if there are very many, n itself."""
         return n if n > THRESHOLD_ROWS else self.n_distinct
 
     @property
     def n_columns(self) -> int:
-        """The number of columns."""
         return int(self.column.max(initial=-1)) + 1
 
     def numbers(self, rows: Any) -> Any:
@@ -74,7 +73,7 @@ class Bins:
         return numbers
 
     def _numbers_there(self, values: Any) -> Any:
-        """Return the bins of values on a device, of shape (n_features, n_rows)."""
+        """As `numbers`, on a device."""
         xp, edges = namespace(values), beside(self.edges[:, :-1], values)
         n_numbers = beside(self.n_numbers, values)[:, None]
         numbers = xp.searchsorted(edges, values, out_int32=True).clamp(max=n_numbers - 1)
@@ -86,7 +85,7 @@ class Bins:
         return xp.where(is_category, levels.to(numbers.dtype), numbers).to(xp.uint8)
 
     def codes(self, rows: Any) -> tuple[Any, NDArray[np.intp]]:
-        """Return codes by column and row, and the columns that some row may not share."""
+        """Return codes by column and row, and the columns whose features clash in some row."""
         numbers = self.numbers(rows)
         codes = 0 * numbers[: self.n_columns]
         clash = []
@@ -97,19 +96,19 @@ class Bins:
                 continue
             is_other = own != usual
             clash.append((column, (is_other & (codes[column] != 0)).any()))
-            # In one byte: less one above the usual bin.
+            # In one byte: bins above the usual one move down by one.
             moved = own + int(self.first[j] - 1) + (own < usual)
             codes[column] = namespace(own).where(is_other, moved, codes[column])
         return codes, np.array([column for column, is_bad in clash if is_bad], np.intp)
 
     def unshared(self, columns: NDArray[np.intp], sample: Array) -> Bins:
-        """Return bins of which the features of some columns share none."""
+        """Return bins in which the features of some columns share none."""
         usual = np.where(np.isin(self.column, columns), -1, self.usual)
         alone = replace(self, column=np.arange(len(usual)), usual=usual)
         return alone._shared(self.numbers(sample), usual)
 
     def _shared(self, numbers: Codes, usual: IntArray) -> Bins:
-        """Put features into one column of which no row has two other bins than usual ones."""
+        """Let features share a column if no row has unusual bins in two of them."""
         column, first = np.zeros(len(numbers), np.int64), np.zeros(len(numbers), np.int64)
         shared: list[tuple[int, BoolArray]] = []
         n_columns, sizes = 0, dict[int, int]()
@@ -134,7 +133,7 @@ class Bins:
                     shared.append((place, is_other))
             column[j], first[j] = place, sizes[place]
             sizes[place] += int(self.n_bins[j]) - 1
-        # A feature that is alone has its bins as codes.
+        # A feature that shares no column uses its bins as codes.
         is_alone = np.bincount(column, minlength=n_columns)[column] == 1
         first, usual = np.where(is_alone, 0, first), np.where(is_alone, -1, usual)
         return replace(self, column=column, first=first, usual=usual)
@@ -142,14 +141,14 @@ class Bins:
 
 @dataclass(frozen=True)
 class Levels:
-    """Of every feature: whether a value is missing, and the largest code of a category."""
+    """For each feature, whether a value is missing and the largest category code."""
 
     is_missing: BoolArray
     top: IntArray
 
     @classmethod
     def of(cls, rows: Any, is_category: BoolArray) -> Levels:
-        """Look at rows."""
+        """Find the levels of rows."""
         missing, top = namespace(rows).isnan(rows).any(0), np.zeros(rows.shape[1], np.int64)
         missing = np.array(host(missing))
         for j in np.flatnonzero(is_category):
@@ -163,7 +162,7 @@ class Levels:
 
 
 def find_bins(sample: Any, levels: Levels, is_category: BoolArray, n_thresholds: int) -> Bins:
-    """Find thresholds for every feature, and columns, by a sample of the rows."""
+    """Find the thresholds and columns of all features from a sample of the rows."""
     distinct = np.asarray(sample[_distinct(sample)], dtype=np.float64)
     n_numbers = np.where(is_category, levels.top + 1, 1)
     edges = np.full((len(is_category), N_BINS), _ABOVE_ALL)
@@ -179,22 +178,22 @@ def find_bins(sample: Any, levels: Levels, is_category: BoolArray, n_thresholds:
 
 
 def bin_rows(rows: Any, is_category: BoolArray, n_thresholds: int) -> tuple[Bins, Any]:
-    """Return bins, and codes: by row and column, or by column and row on a device."""
+    """Return bins and codes: by row and column, or by column and row on a device."""
     sample = np.ascontiguousarray(host(rows[:THRESHOLD_ROWS]))
     bins = find_bins(sample, Levels.of(rows, is_category), is_category, n_thresholds)
     while True:
         codes, clash = codes_of(bins, rows)
         if len(clash) == 0:
             return bins, codes
-        # Of very many rows, some that were not looked at have two of them.
+        # Among very many rows, some outside the sample clash.
         bins = bins.unshared(clash, sample)
 
 
 def codes_of(bins: Bins, rows: Any) -> tuple[Any, NDArray[np.intp]]:
-    """Return codes, made block by block, and the columns that clash."""
+    """Return codes, block by block, and the columns that clash."""
     codes, clash = np.empty((len(rows), bins.n_columns), np.uint8), np.zeros(0, np.intp)
     if is_tensor(rows):
-        # Column by column there.
+        # Column by column on a device.
         codes = rows.new_empty(codes.shape[::-1], dtype=namespace(rows).uint8).T
     for start in range(0, len(rows), _AT_ONCE):
         block = slice(start, start + _AT_ONCE)
@@ -204,15 +203,15 @@ def codes_of(bins: Bins, rows: Any) -> tuple[Any, NDArray[np.intp]]:
 
 
 def _distinct(rows: Any) -> NDArray[np.intp]:
-    """Return where distinct rows are."""
+    """Return the positions of distinct rows."""
     is_missing = np.isnan(rows)
-    # Not all NaN have the same bits.
+    # NaNs may differ in their bits.
     words = hashing.fingerprint(np.where(is_missing, np.nan, rows) if is_missing.any() else rows)
     return np.asarray(np.unique(words, return_index=True)[1])
 
 
 def _find_usual(numbers: Codes, bins: Bins) -> IntArray:
-    """Return the bin that most rows have, for features that may share a column; else -1."""
+    """Return the most frequent bin of features that may share a column; -1 for others."""
     usual = np.full(len(numbers), -1)
     for j in np.flatnonzero(~bins.is_category & (bins.n_bins <= _FEW_BINS)):
         counts = np.bincount(numbers[j])
@@ -222,7 +221,7 @@ def _find_usual(numbers: Codes, bins: Bins) -> IntArray:
 
 
 def is_code(values: Any) -> Any:
-    """Whether values are whole numbers that a set of categories can hold."""
+    """Return whether values are valid category codes."""
     xp = namespace(values)
     return (values >= 0.0) & (values < N_CODES) & (values == xp.floor(values))
 
@@ -230,12 +229,12 @@ def is_code(values: Any) -> Any:
 def find_thresholds(column: Array, n_thresholds: int) -> Array:
     """Choose thresholds of one feature between neighbouring values of the distinct rows.
 
-    All of them if they are few enough. Else half at quantiles of the rows, half at quantiles of
-    the distinct values: where most rows are zero, the former do not tell the others apart.
+    All of them if few enough; otherwise half at quantiles of the rows, half at quantiles of the
+    distinct values, which resolve the others if most rows are zero.
     """
-    # Zeros of either sign are one value.
+    # Adding 0.0 merges zeros of either sign.
     column = np.sort(column[~np.isnan(column)]) + 0.0
-    ends = np.flatnonzero(np.diff(column) > 0.0)  # the last row of every value but the largest
+    ends = np.flatnonzero(np.diff(column) > 0.0)  # the last row of each value but the largest
     if len(ends) > n_thresholds:
         n_by_value = n_thresholds // 2
         by_value = _spaced(n_by_value, len(ends) + 1)
@@ -243,10 +242,10 @@ def find_thresholds(column: Array, n_thresholds: int) -> Array:
         ends = ends[np.unique(np.minimum(np.concatenate([by_value, by_row]), len(ends) - 1))]
     lower, upper = column[ends], column[ends + 1]
     middle = 0.5 * lower + 0.5 * upper
-    # Rounding must not let the upper value go left.
+    # The upper value must not go left by rounding.
     return np.where((middle >= lower) & (middle < upper), middle, lower)
 
 
 def _spaced(n: int, size: int) -> IntArray:
-    """Return n places in a line of some size that cut it into n + 1 pieces alike."""
+    """Return n indices that cut `size` items into n + 1 equal pieces."""
     return (np.arange(1, n + 1) * size - 1) // (n + 1)

@@ -1,4 +1,4 @@
-"""Linear atoms that are grown on the residual: one direction over all inputs."""
+"""Linear atoms grown on the residual: one direction over all inputs."""
 
 from __future__ import annotations
 
@@ -11,12 +11,11 @@ from fcgboost.arrays import Array, is_sparse
 from fcgboost.dictionaries.base import Grower, GrownDictionary, Sample, Scaling
 from fcgboost.dictionaries.planes import LinearProfile
 
-# What squared z-scores are shrunk by.
+# Thresholds for squared z-scores.
 _THRESHOLDS = np.array([0.0, 1.0, 2.0, 4.0, 8.0, 16.0])
-# The most steps of conjugate gradients.
+# The largest number of conjugate gradient steps.
 _STEPS = 3
-# A direction enters if what one half of the rows says of it holds on the other half, by so many
-# standard errors.
+# A direction learned on one half of the rows must hold on the other by this many standard errors.
 _ENOUGH = 3.0
 # A variance below this share of the mean square is rounding.
 _ROUNDING = 1e-12
@@ -26,27 +25,27 @@ _ROUNDING = 1e-12
 class DirectionDictionary(LinearProfile, GrownDictionary):
     """Linear atoms <w, x> + b of all inputs, grown on the residual; a row is (w, b).
 
-    With z_j the correlation of input j with the residual in standard errors, weights are first
+    With z_j the correlation of input j with the residual in standard errors, the weights start as
 
         w_j = z_j max(0, 1 - t / z_j^2) / u_j,
 
-    Breiman's garrote (Technometrics 1995): inputs that tell nothing have no weight. That is the
-    first of at most three steps of conjugate gradients, preconditioned by what divides the w_j from
-    the correlations, towards the least squares fit of the residual. The threshold t, the units u
-    (those of the inputs or their deviations) and the number of steps are the ones whose directions,
-    learned on one half of the rows, correlate best with the residual of the other half; there is no
-    atom where none does. Rows may be sparse, and are never made dense. The atom has mean 0 and
-    variance 1 over the rows with a residual.
+    Breiman's garrote (Technometrics 1995): uninformative inputs get no weight. This is the first of
+    at most three conjugate gradient steps towards the least-squares fit of the residual,
+    preconditioned by the ratio of the w_j to the correlations. The threshold t, the units u (those
+    of the inputs or their standard deviations) and the number of steps are chosen so that
+    directions learned on one half of the rows correlate best with the residual of the other half;
+    if none does, there is no atom. Sparse rows stay sparse. The atom has mean 0 and variance 1 over
+    the rows with a residual.
 
     Parameters
     ----------
     scaling : {"none", "max", "norm"}, default="none"
+        How the values of an atom are scaled, see `Dictionary`.
     """
 
     scaling: Scaling = "none"
 
     def candidates(self, sample: Sample, n: int, key: int) -> Any:
-        """Return the atom that is 0: others are grown."""
         return np.zeros((1, sample.n_features + 1))
 
     def n_dense(self, n_features: int) -> int:
@@ -57,12 +56,10 @@ class DirectionDictionary(LinearProfile, GrownDictionary):
 
 
 class _DirectionGrower(Grower):
-    """Grows one direction, or none."""
-
     _rows: Any = None
 
     def _look(self, rows: Any) -> None:
-        """Keep what does not depend on the residual."""
+        """Cache what does not depend on the residual."""
         self._rows = rows
         # Hashed words leave most columns empty.
         self._used = np.flatnonzero(np.asarray((rows != 0.0).sum(axis=0)).ravel())
@@ -70,19 +67,19 @@ class _DirectionGrower(Grower):
         self._squares = self._X.power(2) if is_sparse(rows) else self._X**2
         self._is_in = np.arange(rows.shape[0])[:, None] % 2 == [0, 1]
 
-    @np.errstate(all="ignore")  # what is no number has no weight
+    @np.errstate(all="ignore")  # NaN weights become 0
     def grow(self, rows: Any, residual: Array, weights: Array, key: int) -> Array:
         if rows is not self._rows:
             self._look(rows)
         X, halves, total = self._X, residual[:, None] * self._is_in, weights.sum()
-        # The variance of what a row adds to a sum, where repetitions are independent.
+        # The variance of a row's contribution to a sum; repeated rows are independent.
         noise = np.where(weights > 0.0, residual**2 / weights, 0.0)
         sums, squares = X.T @ np.column_stack([halves, weights, noise]), self._squares.T @ noise
         mean = sums[:, 2] / total
         variance = squares - 2.0 * mean * sums[:, 3] + mean**2 * noise.sum()
         units = np.sqrt(np.where(variance > _ROUNDING * squares, variance, np.inf))
         G = sums[:, :2] - mean[:, None] * halves.sum(0)
-        # The standard error of a half is smaller.
+        # The sums of a half have a smaller standard error.
         first = [_directions(np.sqrt(2.0) * g / units, units) for g in G.T]
         best = self._told(first, mean, halves, noise).argmax()
         told = self._told(
@@ -102,7 +99,7 @@ class _DirectionGrower(Grower):
         return atom[: int(told.max() > _ENOUGH and np.isfinite(atom).all())]
 
     def _path(self, way: Array, g: Array, mean: Array, weights: Array, n: int) -> Array:
-        """Return n steps of conjugate gradients as columns, the first one along `way`."""
+        """Return n conjugate gradient iterates as columns, the first step along `way`."""
         factors, w, rest, steps = np.nan_to_num(way / g), 0.0 * g, g, []
         for _ in range(n):
             values = weights * (self._X @ way - mean @ way)
@@ -114,7 +111,7 @@ class _DirectionGrower(Grower):
         return np.column_stack(steps)
 
     def _told(self, W: list[Array], mean: Array, halves: Array, noise: Array) -> Array:
-        """Return by how many standard errors directions of each half hold on the other one."""
+        """Return by how many standard errors directions of each half hold on the other."""
         found = []
         for own, other in ((0, 1), (1, 0)):
             V = (self._X @ W[own] - mean @ W[own]) * self._is_in[:, [other]]
@@ -123,6 +120,6 @@ class _DirectionGrower(Grower):
 
 
 def _directions(z: Array, units: Array) -> Array:
-    """Return the weights for every threshold, in units of inputs and of deviations, as columns."""
+    """Return the weights for each threshold and choice of units, as columns."""
     shrunk = z[:, None] * np.maximum(0.0, 1.0 - _THRESHOLDS / z[:, None] ** 2)
     return np.nan_to_num(np.hstack([shrunk, shrunk / units[:, None]]))

@@ -1,4 +1,4 @@
-"""Functions of one distance: Gauss kernels."""
+"""Gaussian kernels."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ from fcgboost.dictionaries.base import (
 from fcgboost.dictionaries.planes import dense_product, product_on_one_thread, split_last
 from fcgboost.parts import check_choice
 
-# So few atoms are evaluated by differences.
+# Up to this many atoms are evaluated by differences.
 _FEW = 8
 
 
 @dataclass(eq=False, repr=False)
 class GaussDictionary(SmoothDictionary, ScreenedDictionary, LearnableDictionary):
-    """Gauss atoms exp(-|x - c|^2 / (2 sigma^2)); a row is (c, sigma).
+    """Gaussian atoms exp(-|x - c|^2 / (2 sigma^2)); a row is (c, sigma).
 
     Parameters
     ----------
     width : float, "scale" or pair of floats, default="scale"
-        sigma, in standardised units. "scale" is sqrt(d v / 2), v the mean variance of the
-        columns: on standardised inputs the width of scikit-learn's SVC with gamma="scale".
-        A pair (low, high) gives every atom a width of its own, f sqrt(d v / 2) with log f uniform
-        between log low and log high: (0.3, 3.0) is a tenfold range around "scale".
+        sigma, in standardised units. "scale" is sqrt(d v / 2) for d columns of mean variance v: on
+        standardised inputs, the width of scikit-learn's SVC with gamma="scale". A pair (low, high)
+        draws the width of each atom log-uniformly in this range, in units of "scale".
     centers : {"data", "box"}, default="data"
-        Training inputs, or points drawn uniformly from their bounding box.
+        Training rows, or points drawn uniformly from their bounding box.
     scaling : {"none", "max", "norm"}, default="none"
+        How the values of an atom are scaled, see `Dictionary`.
     """
 
     width: float | Literal["scale"] | tuple[float, float] = "scale"
@@ -65,7 +65,7 @@ class GaussDictionary(SmoothDictionary, ScreenedDictionary, LearnableDictionary)
         return np.hstack([centers, widths])
 
     def width_range(self, sample: Sample) -> tuple[float, float]:
-        """Return the least and the largest width in standardised units."""
+        """Return the smallest and the largest width in standardised units."""
         unit = 1.0 if isinstance(self.width, Real) else self._unit(sample)
         low, high = ends_of(1.0 if self.width == "scale" else self.width)
         return float(low * unit), float(high * unit)
@@ -89,7 +89,7 @@ class GaussDictionary(SmoothDictionary, ScreenedDictionary, LearnableDictionary)
         return _decay(_inputs_side((X - origin) / scale) @ right)
 
     def prepared(self, atoms: Any, scale: Array) -> Callable[[Any], Array]:
-        """Keep the centres' side of the one product that gives all exponents."""
+        """Precompute the centres' side of the product that gives all exponents."""
         if not isinstance(atoms, np.ndarray):
             return super().prepared(atoms, scale)
         origin, right = _origin_and_right_side(atoms, scale)
@@ -110,7 +110,7 @@ class GaussDictionary(SmoothDictionary, ScreenedDictionary, LearnableDictionary)
         return np.asarray((slopes @ centers - away) / scale**2)
 
     def moved(self, atoms: Array, origin: Array, unit: Array) -> Array:
-        """Return the centres in the other coordinates; widths are in units already."""
+        """Return the centres in the other coordinates; widths are already standardised."""
         moved = np.array(atoms)
         moved[:, :-1] -= origin
         moved[:, :-1] /= unit
@@ -138,7 +138,7 @@ class GaussDictionary(SmoothDictionary, ScreenedDictionary, LearnableDictionary)
         return _join(toward * steepness, spread * steepness)
 
     def rounding(self, atoms: Array, radius: float) -> tuple[Array, Array]:
-        """Bound: the exponent is a sum of products of this size, both sides shifted by a mean."""
+        # The exponent is a sum of products of this size, both sides shifted by a mean.
         centers, widths = split_last(atoms)
         shift = float(np.linalg.norm(centers.mean(axis=0)))
         sizes = (np.linalg.norm(centers, axis=1) + radius + 2.0 * shift) ** 2 / (2.0 * widths**2)
@@ -148,14 +148,14 @@ class GaussDictionary(SmoothDictionary, ScreenedDictionary, LearnableDictionary)
 def _divide(X: Any, scale: Array) -> Any:
     if not is_sparse(X):
         return X / scale
-    # Several times faster than a product with a diagonal matrix, on one row more than ten times.
+    # Several times faster than a product with a diagonal matrix.
     divided = X.astype(np.float64)
     divided.data *= (1.0 / scale)[X.indices]
     return divided
 
 
 def _few(X: Any, centers: Any, widths: Array, scale: Array) -> Array:
-    """Evaluate a few atoms by differences, which are exact where an atom is large."""
+    """Evaluate a few atoms by differences, which are exact where the values are large."""
     units = 0.5**0.5 / (widths[:, None] * scale)
     if isinstance(X, np.ndarray) and X.dtype == np.float64:
         rows, centers = np.ascontiguousarray(X), np.ascontiguousarray(centers, dtype=np.float64)
@@ -168,9 +168,9 @@ def _few(X: Any, centers: Any, widths: Array, scale: Array) -> Array:
 
 
 def _origin_and_right_side(atoms: Any, scale: Array) -> tuple[Any, Any]:
-    """Return the mean of the centres, and their side of a product about it."""
+    """Return the mean of the centres, and their side of the product relative to it."""
     centers = atoms[:, :-1]
-    # About it |x|^2 - 2 x.c + |c|^2 does not cancel where columns lie far from zero.
+    # Relative to it |x|^2 - 2 x.c + |c|^2 does not cancel if columns lie far from zero.
     origin = centers.mean(axis=0)
     return origin, _centers_side((centers - origin) / scale, 0.5 / atoms[:, -1] ** 2)
 
@@ -191,7 +191,7 @@ def _join(*columns: Any) -> Any:
 
 
 def _decay(exponents: Any) -> Array:
-    """Return the exponential, in place, of exponents that only rounding can have made positive."""
+    """Return the exponential in place; only rounding can have made exponents positive."""
     xp = namespace(exponents)
     values: Array = xp.exp(xp.clip(exponents, None, 0.0, out=exponents), out=exponents)
     return values

@@ -1,9 +1,8 @@
-"""Trees that are grown in rounds, over rows that are elsewhere: on a device, or on workers.
+"""Trees grown in rounds over rows that live on a device or on workers.
 
-A round splits many nodes at once. Which ones are needed is known only when the best split always
-comes first, so a round also splits those that would come next as far as is known, and what turns
-out not to be needed is dropped. Sums by bin are whole numbers, so the tree is that of the compiled
-grower to the bit, wherever and in whatever order rows are added up.
+A round splits many nodes at once. Growing best split first, it also splits those that are likely to
+come next; what turns out not to be needed is dropped. Sums by bin are whole numbers, so the tree is
+that of the compiled grower to the bit, in whatever order rows are added up.
 """
 
 from __future__ import annotations
@@ -21,23 +20,23 @@ from fcgboost._kernels import Array, Rows, Splits, rounds
 from fcgboost.arrays import host
 from fcgboost.dictionaries.bins import N_BINS, N_CODES, Bins, Codes
 
-# The numbers of a node.
+# Numbers per node.
 FIELDS = 4
-# Bits of a node's kind: missing values go left; the value is a set of categories. Above these is
-# the place of four more numbers of a set, of which each is -2 less a word.
+# Bits of a node's kind: missing values go left; the value is a set of categories. The bits above
+# hold the place of the set's four further numbers, each -2 minus a word.
 MISSING_LEFT, CATEGORIES, MORE_WORDS = 1, 2, 4
-#: Categories of a word, the bits of a whole number that float64 holds; words of a set.
+#: Categories per word, the bits of an integer in float64; words per set.
 WORD, N_WORDS = 52, 1 + FIELDS
-# A sum of residuals, in the upper bits, and one of weights are one whole number; sizes of all
-# residuals add up to fewer steps than that power of two.
+# A sum of residuals (upper bits) and one of weights share an integer; the absolute residuals add up
+# to less than this power of two.
 WEIGHT_BITS, _RESIDUAL_BITS = 28, 34
 _TINY = np.finfo(np.float64).tiny
-# Numbers of the histograms of one round (64 MiB).
+# Size of the histograms of one round (64 MiB).
 _AT_ONCE = 1 << 23
 
 
 def nodes_of(atoms: Any) -> Array:
-    """Return the nodes of rows, of shape (n_trees, n_nodes, 4), in NumPy's memory."""
+    """Return the nodes of rows as a NumPy array of shape (n_trees, n_nodes, 4)."""
     dense = host(atoms)
     n_nodes = dense.shape[1] // FIELDS
     rows = np.ascontiguousarray(dense[:, : n_nodes * FIELDS], dtype=np.float64)
@@ -45,14 +44,14 @@ def nodes_of(atoms: Any) -> Array:
 
 
 def as_rows(nodes: Array) -> Array:
-    """Return trees, of which there may be none, as rows again."""
+    """Return nodes as rows, the inverse of `nodes_of`."""
     return nodes.reshape(len(nodes), nodes.shape[1] * FIELDS)
 
 
 def sets_of(nodes: Array) -> Rows:
     """Return sets of categories that go left, of shape (n_trees, n_nodes, 5): words of 52 codes.
 
-    A code that a set has no word for goes where missing values go.
+    Codes beyond the words of a set go where missing values go.
     """
     is_split, n_nodes = nodes[:, :, :1] >= 0.0, nodes.shape[1]
     kinds = np.where(is_split, nodes[:, :, 3:], 0.0).astype(np.int64)
@@ -64,7 +63,7 @@ def sets_of(nodes: Array) -> Rows:
 
 @dataclass
 class Weights:
-    """What is known of the weights of rows; that of parts of the rows adds up."""
+    """A summary of row weights; those of parts of the rows add up."""
 
     total: float
     least: float
@@ -74,7 +73,7 @@ class Weights:
 
     @classmethod
     def of(cls, weights: Array) -> Weights:
-        """Look at weights, of which those of zero do not count."""
+        """Summarise weights; zeros do not count."""
         return cls(*_kernels.weigh(weights))
 
     def __add__(self, other: Weights) -> Weights:
@@ -84,33 +83,33 @@ class Weights:
 
     @property
     def unit(self) -> tuple[float, bool]:
-        """The weight of a step, and whether it tells all weights exactly."""
+        """The unit of weight, and whether all weights are multiples of it."""
         return _kernels.weight_unit(*vars(self).values())
 
 
 class Rules(NamedTuple):
-    """What a tree may be; `max_leaves` 0 is no limit, and then it grows level by level."""
+    """How a tree grows; with `max_leaves` 0 there is no limit, and it grows level by level."""
 
     depth: int
     max_leaves: int
     min_leaf: float
     smoothing: float
     peak: float
-    #: The weight of a step, and whether it tells all weights exactly.
+    #: The unit of weight, and whether all weights are multiples of it.
     unit: float
     is_exact: bool
 
 
 class GrowingRows(ABC):
-    """Rows, wherever they are, that know which node of a growing tree they belong to."""
+    """Rows, wherever they are, that know their node of a growing tree."""
 
     @abstractmethod
     def start(self) -> tuple[int, Splits]:
-        """Bring all rows to node 0; return the sum of all, and the best split."""
+        """Put all rows into node 0; return their sum and the best split."""
 
     @abstractmethod
     def split(self, parents: Rows, first: int, added: Rows, totals: Rows) -> Splits:
-        """Send the rows of nodes to their children, and return the best splits of these.
+        """Send the rows of nodes to their children; return the children's best splits.
 
         Parameters
         ----------
@@ -118,36 +117,34 @@ class GrowingRows(ABC):
         first : int
             The number of the first child; each parent has two.
         added : ndarray of int
-            0 or 1: which child of each has the smaller weight. Its rows are added up by bin, and
-            those of the other are what that leaves.
+            Which child, 0 or 1, has the smaller weight: only its rows are added up by bin.
         totals : ndarray of int
             The sums of the children.
         """
 
 
 class Growth:
-    """The growth of one tree; its splits come in the order of the compiled grower.
+    """The growth of one tree, in the order of the compiled grower.
 
-    Nodes are numbered as they are made; some of them are not in the tree.
+    Nodes are numbered as they are made; not all of them end up in the tree.
     """
 
     def __init__(self, rows: GrowingRows, bins: Bins, rules: Rules) -> None:
         self._rows, self._bins, self._rules = rows, bins, rules
-        # Of every node: its sums, its left child, or 0, its level, its best split, and the gain.
+        # For each node: its sums, its left child or 0, its level, its best split and the gain.
         self._totals, self._children, self._levels = (np.zeros(0, np.int64) for _ in range(3))
         self._splits, self._gains = np.zeros(0, _kernels.SPLIT), np.zeros(0)
         total, splits = rows.start()
         self._add(np.array([total]), np.zeros(1, np.int64), splits)
         while True:
             known = rules.max_leaves, self._gains, self._children
-            #: The nodes of the tree in its order, and where the left children of some stand there.
+            #: The nodes of the tree in order, and the places of their left children or 0.
             self._order, self._lefts, wanted = rounds.plan_tree(*known)
             if len(wanted) == 0:
                 break
             self._split(wanted[: max(1, _AT_ONCE // (bins.n_columns * N_BINS))])
 
     def _add(self, totals: Rows, levels: Rows, splits: Splits) -> None:
-        """Take down new nodes."""
         is_able = (splits["feature"] >= 0) & (levels < self._rules.depth)
         self._gains = np.append(self._gains, np.where(is_able, splits["score"], -1.0))
         self._totals, self._levels = (
@@ -158,7 +155,6 @@ class Growth:
         self._splits = np.append(self._splits, splits)
 
     def _split(self, wanted: Rows) -> None:
-        """Split nodes that were not split yet."""
         first, left = len(self._totals), self._splits["left"][wanted]
         right = self._totals[wanted] - left
         added = (weight_of(right) < weight_of(left)).astype(np.int64)
@@ -168,7 +164,7 @@ class Growth:
         self._add(totals, np.repeat(levels, 2), splits)
 
     def atom(self) -> Array:
-        """Return the tree as a row of a dictionary; the largest value of a leaf is the peak."""
+        """Return the tree as an atom; the largest leaf value is the peak."""
         rules, nodes, totals = self._rules, np.zeros((len(self._order), FIELDS)), self._totals
         is_leaf, splits, totals = self._lefts == 0, self._splits[self._order], totals[self._order]
         weights = np.maximum(weight_of(totals) * rules.unit + rules.smoothing, _TINY)
@@ -187,11 +183,11 @@ class Growth:
         return np.vstack([nodes, -2.0 - words[is_wide[is_set], 1:]]).reshape(1, -1)
 
     def leaf_numbers(self) -> NDArray[np.uint16]:
-        """Return the number of the leaf that the rows of every node belong to."""
+        """Return the leaf number of the rows of each node."""
         leaves = self._order[self._lefts == 0]
         numbers = np.zeros(len(self._totals), np.uint16)
         numbers[leaves] = np.arange(len(leaves))
-        # What was split in vain belongs to the leaf above; parents come before their children.
+        # Unneeded splits belong to the leaf above; parents come before their children.
         inner = np.zeros(len(numbers), bool)
         inner[self._order] = self._lefts > 0
         for node in np.flatnonzero((self._children > 0) & ~inner):
@@ -201,7 +197,7 @@ class Growth:
 
 
 def _words_of(goes_left: NDArray[np.uint64]) -> Array:
-    """Return the words of sets whose codes are bits, of shape (n_sets, 5)."""
+    """Return the words of bit sets, of shape (n_sets, 5)."""
     codes = np.ascontiguousarray(goes_left).view(np.uint8)
     bits = np.zeros((len(codes), N_WORDS * WORD))
     bits[:, :N_CODES] = np.unpackbits(codes, axis=1, count=N_CODES, bitorder="little")
@@ -209,16 +205,16 @@ def _words_of(goes_left: NDArray[np.uint64]) -> Array:
 
 
 def weight_of(totals: Rows) -> Rows:
-    """Return the weights of sums, in steps."""
+    """Return the weights of sums, in units."""
     return totals & ((1 << WEIGHT_BITS) - 1)
 
 
 def steps_of(residual: Any, weights: Any, size: float, unit: float) -> Any:
-    """Return residuals and weights of rows as one whole number each.
+    """Return the residual and weight of each row as one integer.
 
-    The sizes of all residuals, of these rows and others, add up to `size`.
+    `size` is the sum of absolute residuals over all rows, here and elsewhere.
     """
-    # As in trees.c: sums in another order have the same power of two.
+    # As in trees.c: the power of two does not depend on the order of the sum.
     steps = 2.0 ** (_RESIDUAL_BITS - int(np.frexp(size * (1.0 + 2.0**-20))[1]))
     pulls, counts = (residual * steps).round(), (weights / unit).round()
     if isinstance(pulls, np.ndarray):
@@ -227,14 +223,13 @@ def steps_of(residual: Any, weights: Any, size: float, unit: float) -> Any:
 
 
 class SummedRows(GrowingRows):
-    """Rows of which only histograms are here.
+    """Rows known here only by their histograms.
 
     Parameters
     ----------
     split_rows : callable
-        Sends rows, which are all at node 0 at first, to the children of their nodes. Takes the
-        number of every node's split, or -1, and the splits; returns a histogram of one child of
-        every split.
+        Sends rows, initially at node 0, to the children of their nodes. Takes the number of each
+        node's split, or -1, and the splits; returns a histogram of one child per split.
     bins : Bins
     rules : Rules
     """
@@ -244,12 +239,12 @@ class SummedRows(GrowingRows):
     ) -> None:
         self._split_rows, self._rules = split_rows, rules
         self._bins, self._held = bins, _kernels.refer_to_bins(bins)
-        #: Of nodes that were not split yet.
+        #: Of nodes not yet split.
         self._histograms: list[Any] = []
         self._splits: list[Any] = []
 
     def start(self) -> tuple[int, Splits]:
-        # All rows go to the left, and stay where they are.
+        # All rows go left and stay in node 0.
         everybody = np.zeros(1, _kernels.SPLIT)
         everybody["goes_left"] = 2**64 - 1
         histogram = self._split_rows(np.zeros(1, np.int64), everybody).reshape(1, -1)
@@ -272,13 +267,13 @@ class SummedRows(GrowingRows):
     def _search(self, totals: Rows, histograms: Rows) -> Splits:
         splits = rounds.find_splits(self._held, self._rules, totals, histograms)
         self._splits += list(splits)
-        # Each by itself, so that one that is split leaves nothing behind.
+        # Copies, so that the memory of a split node is freed.
         self._histograms += [own.copy() for own in histograms]
         return splits
 
 
 class HostRows:
-    """Rows in NumPy's memory, sent from node to node by the compiled library."""
+    """Rows in memory, sent from node to node by the compiled library."""
 
     def __init__(self, bins: Bins, codes: Codes, steps: Rows) -> None:
         self._bins, self._codes, self._steps = bins, codes, steps
@@ -286,7 +281,7 @@ class HostRows:
         self.nodes = np.zeros(len(steps), np.int32)
 
     def split(self, slots: Rows, splits: Splits) -> Rows:
-        """Send rows on, and add up."""
+        """Send rows to their children and return histograms."""
         histograms = np.zeros((len(splits), self._codes.shape[1] * N_BINS), np.int64)
         rounds.split_rows(self._held, slots, splits, self._steps, self.nodes, histograms)
         return histograms

@@ -1,4 +1,4 @@
-"""Functions of one inner product: neurons with random weights, and polynomial kernels."""
+"""Functions of one inner product: neurons and polynomial kernels."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from fcgboost.dictionaries.base import (
 )
 from fcgboost.parts import check_choice, check_count, check_positive
 
-# Atoms, or rows, from which on it pays to widen the inputs.
+# From this many atoms or rows on, widening the inputs pays off.
 _MANY = 32
-# Atoms from which on a row of zeros is a faster bound than one zero, twice as fast.
+# From this many atoms on, a row of zeros is a faster bound than one zero.
 _LONG = 64
-#: OpenBLAS starts threads for products of more multiplications.
+#: OpenBLAS uses threads for products with more multiplications.
 PRODUCTS_ON_ONE_THREAD = 1 << 18
 
 
@@ -36,13 +36,13 @@ class PlaneDictionary(Dictionary):
 
     @abstractmethod
     def profile(self, z: Array) -> Array:
-        """Return the values of the atoms for z = <w, x> + b, which may be overwritten."""
+        """Return the values of the atoms at z = <w, x> + b, which may be overwritten."""
 
     def evaluate(self, X: Any, atoms: Any, scale: Array) -> Array:
         return self.profile(_affine(X, atoms))
 
     def prepared(self, atoms: Any, scale: Array) -> Callable[[Any], Array]:
-        """Lay the weights out as columns, which short products read several times faster."""
+        """Store the weights as columns, which makes small products several times faster."""
         if not isinstance(atoms, np.ndarray):
             return super().prepared(atoms, scale)
         table = np.ascontiguousarray(atoms.T)
@@ -56,11 +56,11 @@ class PlaneDictionary(Dictionary):
 
 
 class InnerProductDictionary(PlaneDictionary, SmoothDictionary, LearnableDictionary):
-    """Atoms profile(<w, x> + b) with a profile that has a slope; a row is (w, b)."""
+    """Atoms profile(<w, x> + b) with a differentiable profile; a row is (w, b)."""
 
     @abstractmethod
     def slope(self, z: Array) -> Array:
-        """Return the derivative of the profile for z, which may be overwritten."""
+        """Return the derivative of the profile at z, which may be overwritten."""
 
     def input_gradient(self, X: Any, atoms: Any, coef: Array, scale: Array) -> Array:
         """Return sum_j coef_j profile'(z_j) w_j."""
@@ -83,8 +83,8 @@ class InnerProductDictionary(PlaneDictionary, SmoothDictionary, LearnableDiction
 class NeuronDictionary(PlaneDictionary):
     """Atoms profile(<w, x> + b) with random weights."""
 
-    #: Unit directions with 1..max_features non-zero weights, their planes through the rows of the
-    #: sample in turn; or weights and offsets uniform in [-1, 1]. In standardised units.
+    #: In standardised units: unit directions with 1..max_features non-zero weights and planes
+    #: through the rows of the sample in turn, or weights and offsets uniform in [-1, 1].
     weights: Literal["sparse", "box"] = "sparse"
     max_features: int | None
 
@@ -95,10 +95,9 @@ class NeuronDictionary(PlaneDictionary):
             check_count(self, "max_features")
 
     def candidates(self, sample: Sample, n: int, key: int) -> Any:
-        """Draw (w, b) in standardised units and fold the standardisation in.
+        """Draw (w, b) in standardised units and fold in the standardisation.
 
-        Every kind of number has its own stream, filled atom by atom: fewer atoms of the same key
-        are the first ones of more.
+        Fewer atoms with the same key are the first of more: each kind of number has its own stream.
         """
         d = sample.n_features
         most = min(self.max_features or d, d)
@@ -119,17 +118,17 @@ class NeuronDictionary(PlaneDictionary):
 
 
 def _random_mask(n_features: int, n_kept: Any, rng: np.random.Generator) -> NDArray[np.bool_]:
-    """Choose n_kept[i] columns at random for every row i."""
+    """Choose n_kept[i] random columns for each row i."""
     numbers = rng.random((len(n_kept), n_features))
     last = np.sort(numbers, axis=1)[np.arange(len(n_kept)), n_kept - 1]
     return np.asarray(numbers <= last[:, None])
 
 
 class _SlopedNeuron(NeuronDictionary, InnerProductDictionary, ScreenedDictionary):
-    """Neurons that move no more than their argument."""
+    """Neurons whose slope is at most one."""
 
     def rounding(self, atoms: Array, radius: float) -> tuple[Array, Array]:
-        """Bound |<w, x> + b|, and its error: d products and sums of that size."""
+        # |<w, x> + b| is a sum of d products of this size.
         sizes = np.linalg.norm(atoms[:, :-1], axis=1) * radius + np.abs(atoms[:, -1])
         return sizes, (atoms.shape[1] + 15) * sizes
 
@@ -141,13 +140,14 @@ class SigmoidDictionary(_SlopedNeuron):
     Parameters
     ----------
     slope_range : float or pair of floats, default=(1.0, 10.0)
-        The length of w in standardised units: log-uniform in a range, or fixed.
+        The norm of w in standardised units: fixed, or log-uniform in a range.
     weights : {"sparse", "box"}, default="sparse"
-        "sparse": a direction with 1..d non-zero coordinates, its half-way plane through a
-        training input. "box": w and b uniform in [-1, 1], the classical choice.
+        "sparse": a direction with 1..d non-zero coordinates and value 1/2 at a training row.
+        "box": w and b uniform in [-1, 1], the classical choice.
     scaling : {"none", "max", "norm"}, default="none"
+        How the values of an atom are scaled, see `Dictionary`.
     max_features : int or None, default=None
-        The most non-zero coordinates of w; None is no limit.
+        The largest number of non-zero coordinates of w; None means no limit.
     """
 
     slope_range: float | tuple[float, float] = (1.0, 10.0)
@@ -176,7 +176,7 @@ class SigmoidDictionary(_SlopedNeuron):
         return g * (1.0 - g)
 
     def rounding(self, atoms: Array, radius: float) -> tuple[Array, Array]:
-        """Bound: the profile's slope is at most 1/4, and tanh is good to a few units."""
+        # The slope is at most 1/4, and tanh is accurate to a few units.
         _, errors = super().rounding(atoms, radius)
         return np.ones(len(atoms)), errors / 4.0 + 16.0
 
@@ -188,11 +188,12 @@ class ReluDictionary(_SlopedNeuron):
     Parameters
     ----------
     weights : {"sparse", "box"}, default="sparse"
-        "sparse": a unit direction with 1..d non-zero coordinates, its hinge through a training
-        input. "box": w and b uniform in [-1, 1], the classical choice.
+        "sparse": a unit direction with 1..d non-zero coordinates and its kink at a training row.
+        "box": w and b uniform in [-1, 1], the classical choice.
     scaling : {"none", "max", "norm"}, default="none"
+        How the values of an atom are scaled, see `Dictionary`.
     max_features : int or None, default=None
-        The most non-zero coordinates of w; None is no limit.
+        The largest number of non-zero coordinates of w; None means no limit.
     """
 
     weights: Literal["sparse", "box"] = "sparse"
@@ -229,14 +230,16 @@ class LinearProfile(InnerProductDictionary):
 class LinearDictionary(LinearProfile, _SlopedNeuron):
     """Linear atoms <w, x> + b; a row is (w, b).
 
-    The direction w has length 1 in standardised units and 1..d non-zero coordinates; the atom is
-    zero at a training input.
+    The direction w has norm 1 in standardised units and 1..d non-zero coordinates; the atom is zero
+    at a training row.
 
     Parameters
     ----------
     max_features : int or None, default=None
-        The most non-zero coordinates of w; None is no limit. With 1 every atom is one input.
+        The largest number of non-zero coordinates of w; None means no limit. With 1 every atom is a
+        single input.
     scaling : {"none", "max", "norm"}, default="none"
+        How the values of an atom are scaled, see `Dictionary`.
     """
 
     max_features: int | None = None
@@ -247,25 +250,25 @@ class LinearDictionary(LinearProfile, _SlopedNeuron):
 class StepDictionary(NeuronDictionary):
     """Step atoms: 1 where <w, x> + b > 0, else 0; a row is (w, b).
 
-    The direction w has 1..d non-zero coordinates, and the step is at a training input, which is
-    itself on the side of the ones.
+    The direction w has 1..d non-zero coordinates. The step is at a training row, where the atom
+    is 1.
 
     Parameters
     ----------
     max_features : int or None, default=None
-        The most non-zero coordinates of w; None is no limit. 1 gives decision stumps.
+        The largest number of non-zero coordinates of w; None means no limit, 1 decision stumps.
     scaling : {"none", "max", "norm"}, default="none"
+        How the values of an atom are scaled, see `Dictionary`.
     """
 
     max_features: int | None = None
     scaling: Scaling = "none"
 
     def candidates(self, sample: Sample, n: int, key: int) -> Any:
-        """Propose random directions with the step at training inputs.
+        """Propose random directions with the step at training rows.
 
-        A step that went exactly through a row would be decided there by rounding, which differs
-        from one library to the next. So it is moved by a little more than k products and sums can
-        lose, k the number of non-zero weights: by (k + 4) 2^-50 of the largest size they can have.
+        Exactly at a row, rounding would decide the value. So the step is moved by a little more
+        than k products and sums can lose, k being the number of non-zero weights.
         """
         atoms = super().candidates(sample, n, key)
         weights = atoms[:, :-1]
@@ -287,11 +290,13 @@ class PolynomialDictionary(InnerProductDictionary):
     degree : int, default=3
         The power p.
     q : float or "scale", default="scale"
-        Divides the inner product; 1 in the paper. "scale" is the mean of |x|^2 in standardised
-        units (d after standardisation), as gamma="scale" is for scikit-learn's SVC.
+        The divisor of the inner product, 1 in the paper. "scale" is the mean of |x|^2 in
+        standardised units (the number of columns after standardisation), like gamma="scale" of
+        scikit-learn's SVC.
     centers : {"data", "box"}, default="data"
+        Training rows, or points drawn uniformly from their bounding box.
     scaling : {"none", "max", "norm"}, default="none"
-        The paper's polynomial atoms are evidently not rescaled.
+        How the values of an atom are scaled, see `Dictionary`; the paper's are evidently not.
     """
 
     degree: int = 3
@@ -328,9 +333,9 @@ class PolynomialDictionary(InnerProductDictionary):
 
 
 def _affine(X: Any, atoms: Any) -> Array:
-    """Return <w, x> + b for rows (w, b), a fresh dense array."""
+    """Return <w, x> + b for rows (w, b) as a new dense array."""
     if type(X) is type(atoms) is np.ndarray and len(atoms) >= _MANY:
-        # One more column in the product takes less time than adding the offsets.
+        # One more column in the product is faster than adding the offsets.
         return np.asarray(_widened(X, np.result_type(X, atoms)) @ atoms.T)
     weights, offsets = split_last(atoms)
     z = dense_product(X, weights)
@@ -352,15 +357,15 @@ def split_last(atoms: Any) -> tuple[Any, Array]:
 
 
 def dense_product(X: Any, rows: Any) -> Array:
-    """Return X rows^T as a fresh dense array, whichever of the two is sparse."""
+    """Return X rows^T as a new dense array; either may be sparse."""
     product: Any = X @ rows.T
     return product.toarray() if is_sparse(product) else product  # type: ignore[no-any-return]
 
 
 def product_on_one_thread(X: Any, columns: Any) -> Any:
-    """Return X columns for a few rows, in pieces that OpenBLAS leaves to one thread.
+    """Return X @ columns for a few rows, in pieces that OpenBLAS runs on one thread.
 
-    Another thread gains little, and costs milliseconds where another process holds its core.
+    A second thread gains little, and costs milliseconds if another process holds its core.
     """
     size = PRODUCTS_ON_ONE_THREAD // (X.shape[0] * columns.shape[1] or 1) or 1
     if X.shape[1] <= size or not isinstance(X, np.ndarray):

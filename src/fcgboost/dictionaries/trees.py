@@ -1,4 +1,4 @@
-"""Trees that are grown on the residual, level by level or the best split first."""
+"""Regression trees grown on the residual, level by level or best split first."""
 
 from __future__ import annotations
 
@@ -33,63 +33,61 @@ from fcgboost.dictionaries.growth import (
 )
 from fcgboost.parts import check_count, check_not_negative, check_positive, refuse
 
-# "shallow" trees have that many levels fewer: as good beside other families, a tenth of the size.
+# "shallow" trees have this many levels fewer: as good beside other families, a tenth of the size.
 _SHALLOW = 3
 _DEEPEST = 30
 _MOST_THRESHOLDS = N_BINS - 2
-# Leaves are numbered by two bytes at most, the last number being none.
+# Leaf numbers take at most two bytes; the last number means none.
 _MOST_LEAVES = 2**16 - 1
-# The most numbers of all histograms in memory (256 MiB).
+# The largest size of all histograms in memory (256 MiB).
 _MOST_NUMBERS = 1 << 25
-# Values in one pass on a device.
+# Values per pass on a device.
 _ENTRIES = 1 << 22
 
 
 @dataclass(eq=False, repr=False)
 class TreeDictionary(GrownDictionary):
-    """Regression trees, grown on the residual; a row is its nodes, then zeros.
+    """Regression trees grown on the residual; a row is the nodes of a tree, then zeros.
 
-    A node is (feature, value, left, kind). Feature -1: a leaf with that value. Else inputs x with
-    x <= value go to node `left`, others to the one behind it. Kind is a sum: 1, missing values go
-    left; 2, the value is a set of categories, whose codes are the bits that are set; 4 w, the set
-    goes on in place w, with codes from 52 on, in four numbers of which each is -2 less 52 bits.
+    A node is (feature, value, left, kind). Feature -1 is a leaf with that value. Otherwise inputs
+    x <= value go to node `left`, others to the node after it. Kind is a sum: 1, missing values go
+    left; 2, the value is a set of categories, one bit per code; 4 w, the set continues at place w,
+    with codes from 52 on, in four numbers, each -2 minus 52 bits.
 
     A split maximises S_l^2 / (n_l + s) + S_r^2 / (n_r + s), where S and n are the sums of residuals
-    and weights of both sides over the rows that have a residual (over all rows where leaves are
-    corrected), and s is the smoothing. Missing
-    values go to the better side; where there were none, to that of more rows. Categories are
-    ordered by their smoothed mean residuals, and the first ones go left. The value of a leaf is
-    S / (n + s), times what makes the largest one the peak.
+    and weights of each side, over the rows that have a residual (over all rows if leaves are
+    corrected), and s is the smoothing. Missing values go to the better side, or to the larger one
+    if there were none. Categories are ordered by their smoothed mean residuals; the first ones go
+    left. The value of a leaf is S / (n + s), scaled so that the largest is the peak.
 
     Parameters
     ----------
     depth : int, "auto" or "shallow", default="auto"
-        Levels of splits. "auto": half the binary logarithm of the number of rows, rounded;
-        "shallow": three fewer.
+        Levels of splits. "auto" is log2(number of rows) / 2, rounded; "shallow" is three fewer.
     min_leaf : float, default=5
-        The smallest number of rows of a leaf, in weights.
+        The smallest total weight of the rows in a leaf.
     smoothing : float, default=10.0
-        s, which counts like that many rows with the residual 0.
+        The smoothing s, which acts like that many additional rows with residual 0.
     peak : float, default=0.1
-        The largest absolute value. A column so small makes the ridge on it 100 times as strong,
-        which keeps trees from over-fitting under full correction.
+        The largest absolute leaf value. Small values strengthen the ridge penalty, 0.1 by a factor
+        of 100, which keeps trees from overfitting under full correction.
     n_thresholds : int, default=250
-        The most thresholds of a feature, half at quantiles of the rows, half at quantiles of the
-        distinct values; at most 254.
+        The largest number of thresholds of a feature, at most 254: half at quantiles of the rows,
+        half at quantiles of the distinct values.
     categorical_features : array-like of bool or int, or None, default=None
-        A mask, or the indices of features that hold the codes 0, ..., 254 of categories. Any other
-        value counts as missing there; a classifier refuses to be fitted to larger ones.
+        A mask or the indices of features that hold category codes 0, ..., 254. Other values count
+        as missing; larger codes are an error in fitting.
     scaling : {"none", "max", "norm"}, default="none"
+        How the values of an atom are scaled, see `Dictionary`.
     max_leaf_nodes : int or None, default=None
-        The most leaves; the split that gains most comes first. None is no limit, and trees grow
+        The largest number of leaves, grown best split first. None means no limit, and trees grow
         level by level.
     corrects_leaves : bool, default=False
-        Whether every leaf has a coefficient of its own, which full correction finds anew, instead
-        of one coefficient for the tree. Then `peak` and `scaling` mean nothing, and the dictionary
-        is none of a union's families.
+        Whether full correction refits a coefficient for every leaf instead of one for the tree.
+        `peak` and `scaling` then have no effect. Not allowed in a union.
     max_features : int or None, default=None
-        The most features that are split, those that are most often not zero; None is no limit. Not
-        for `corrects_leaves`.
+        Split only this many features, those most often non-zero; None means all. Not allowed with
+        `corrects_leaves`.
     """
 
     takes_missing = True
@@ -125,37 +123,37 @@ class TreeDictionary(GrownDictionary):
         if self.max_features is not None:
             check_count(self, "max_features")
             if self.corrects_leaves:
-                refuse(self, "max_features", "None where leaves are corrected")
+                refuse(self, "max_features", "None if corrects_leaves=True")
         listed = np.asarray(() if self.categorical_features is None else self.categorical_features)
         if listed.ndim != 1 or (listed.dtype.kind not in "bui" and listed.size):
-            wanted = "None, a list of truth values or a list of indices of features"
+            wanted = "None, a list of booleans or a list of feature indices"
             refuse(self, "categorical_features", wanted)
 
     def candidates(self, sample: Sample, n: int, key: int) -> Any:
-        """Return one tree of one leaf: others are grown."""
+        """Return one tree with a single leaf: others are grown."""
         return np.array([[-1.0, float(self.peak), 0.0, 0.0]])
 
     def grower(self, sample: Sample) -> TreeGrower:
-        """Return what grows trees; raise a ValueError if there are no such categorical features."""
+        """Return the grower; raise a ValueError if categorical features do not exist."""
         return TreeGrower(self, sample.n_features)
 
     def levels(self, n_rows: float) -> int:
-        """Return the depth of trees on so many rows."""
+        """Return the depth of trees for this many rows."""
         if self.depth != "auto" and self.depth != "shallow":
             return int(self.depth)
         fewer = _SHALLOW if self.depth == "shallow" else 0
         return min(_DEEPEST, max(1, round(math.log2(n_rows) / 2.0) - fewer))
 
     def rules(self, depth: int, unit: tuple[float, bool] = (0.0, False)) -> Rules:
-        """Return what a tree of some depth may be; the weight of a step may be found later."""
+        """Return the rules for growing a tree; the unit of weight may be filled in later."""
         most = self.max_leaf_nodes or 0
         if self.corrects_leaves and not most and 2**depth > _MOST_LEAVES:
-            most = _MOST_LEAVES  # two bytes tell no more leaves apart
+            most = _MOST_LEAVES
         smooth = float(self.min_leaf), float(self.smoothing), float(self.peak)
         return Rules(depth, most, *smooth, *unit)
 
     def check_rows(self, X: Any) -> None:
-        """Refuse codes of categories that would count as missing, and what has no leaves."""
+        """Refuse category codes that are too large, and sparse rows if leaves are corrected."""
         if self.corrects_leaves and is_sparse(X):
             raise ValueError(
                 "TreeDictionary: corrects_leaves=True needs dense rows: use X.toarray(), or "
@@ -166,9 +164,9 @@ class TreeDictionary(GrownDictionary):
             bad = values[(values >= N_CODES) & (values == np.floor(values))]
             if len(bad):
                 raise ValueError(
-                    f"Column {column} is categorical and has the code {bad[0]:g}: codes are the "
-                    f"whole numbers from 0 to {N_CODES - 1}, or NaN. Encode it (for example with "
-                    "sklearn.preprocessing.OrdinalEncoder(max_categories=...)), or leave it out of "
+                    f"Column {column} is categorical and has the code {bad[0]:g}: codes must be "
+                    f"whole numbers from 0 to {N_CODES - 1}, or NaN. Encode it, for example with "
+                    "sklearn.preprocessing.OrdinalEncoder(max_categories=...), or leave it out of "
                     "categorical_features."
                 )
 
@@ -187,7 +185,7 @@ class TreeDictionary(GrownDictionary):
         return self.prepared(atoms, scale)(X)
 
     def prepared(self, atoms: Any, scale: Array) -> Callable[[Any], Array]:
-        """Check the trees once; raise a ValueError for rows that are none."""
+        """Check the trees once; raise a ValueError if rows are not trees."""
         nodes = nodes_of(atoms)
         depths = _kernels.check_trees(nodes, len(scale))
         if is_tensor(atoms):
@@ -205,7 +203,7 @@ class TreeDictionary(GrownDictionary):
         def values(X: Any) -> Array:
             trees = nodes
             if is_sparse(X):
-                # Only the columns that are used are made dense.
+                # Only the columns in use are made dense.
                 features = nodes[:, :, 0]
                 used, numbers = np.unique(features.clip(0.0), return_inverse=True)
                 trees = nodes.copy()
@@ -216,13 +214,13 @@ class TreeDictionary(GrownDictionary):
         return values
 
     def scaled(self, atoms: Any, factors: Array) -> Array:
-        """Return trees whose leaves are so many times as large."""
+        """Return trees with scaled leaf values."""
         nodes = nodes_of(atoms).copy()
         nodes[:, :, 1] *= np.where(nodes[:, :, 0] == -1.0, np.asarray(factors)[:, None], 1.0)
         return as_rows(nodes)
 
     def n_parameters(self, n_features: int) -> int:
-        """Return the numbers of a full tree."""
+        """Return the size of a full tree."""
         depth = _DEEPEST if isinstance(self.depth, str) else int(self.depth)
         n_splits = min(2**depth, self.max_leaf_nodes or 2**depth) - 1
         return int(FIELDS * (1 + n_splits * (2 if self.categorical_features is None else 3)))
@@ -231,7 +229,7 @@ class TreeDictionary(GrownDictionary):
         return min(n_features, self.max_features or n_features)
 
     def leaves(self, X: Any, atom: Array) -> Any:
-        """Return the number of the leaf of one tree that every row belongs to."""
+        """Return the leaf number of each row in one tree."""
         nodes = nodes_of(atom)
         (depth,) = _kernels.check_trees(nodes, X.shape[1])
         if is_tensor(X):
@@ -241,35 +239,35 @@ class TreeDictionary(GrownDictionary):
         return _kernels.walk_to_leaves(rows, nodes[0], int(depth))
 
     def leaf_values(self, atom: Array) -> Array:
-        """Return the values of the leaves of one tree, in the order of their numbers."""
+        """Return the leaf values of one tree, in the order of the leaf numbers."""
         (nodes,) = nodes_of(self.trimmed(atom))
         return np.asarray(nodes[nodes[:, 0] == -1.0, 1])
 
     def bare(self, atoms: Array) -> Array:
-        """Return trees whose leaves have the value 0."""
+        """Return trees with all leaf values 0."""
         nodes = nodes_of(atoms).copy()
         nodes[:, :, 1] = np.where(nodes[:, :, 0] == -1.0, 0.0, nodes[:, :, 1])
         return as_rows(nodes)
 
     def with_leaf_values(self, atoms: Array, values: Sequence[Array]) -> Array:
-        """Return trees whose leaves have other values."""
+        """Return trees with other leaf values."""
         nodes = nodes_of(atoms).copy()
         for own, new in zip(nodes, values, strict=True):
             own[np.flatnonzero(own[:, 0] == -1.0), 1] = new
         return as_rows(nodes)
 
     def trimmed(self, atoms: Any) -> Any:
-        """Return rows up to the end of the longest tree."""
+        """Return rows cut to the length of the longest tree."""
         used = np.flatnonzero((nodes_of(atoms) != 0.0).any(axis=(0, 2)))
         return atoms[:, : FIELDS * (int(used.max(initial=0)) + 1)]
 
 
 def _walk(X: Any, nodes: Array, depth: int) -> Any:
-    """Go down one level after the other, with all rows and trees at once; return their nodes."""
+    """Walk all rows down all trees, level by level; return the nodes they reach."""
     xp, (n_trees, n_nodes), flat = namespace(X), nodes.shape[:2], nodes.reshape(-1, FIELDS)
     is_leaf, kinds = flat[:, 0] == -1.0, flat[:, 3].astype(np.int64)
     first = np.repeat(n_nodes * np.arange(n_trees), n_nodes)
-    # A leaf sends all rows to itself.
+    # Rows stay in a leaf.
     left = np.where(is_leaf, np.arange(len(flat)), first + flat[:, 2]).astype(np.int64)
     is_missing_right = ~is_leaf & (kinds & MISSING_LEFT == 0)
     is_set = kinds & CATEGORIES != 0
@@ -292,7 +290,7 @@ def _walk(X: Any, nodes: Array, depth: int) -> Any:
 
 
 def _most_used(rows: Any, n: int | None) -> NDArray[np.intp] | None:
-    """Return the n features that are most often not zero, in their order; None is all."""
+    """Return the n features that are most often non-zero, in their order; None means all."""
     if n is None or n >= rows.shape[1]:
         return None
     counts = np.asarray((rows != 0.0).sum(axis=0)).ravel()
@@ -306,15 +304,15 @@ class TreeGrower(Grower):
         self._dictionary = dictionary
         self._is_category = dictionary.categories(n_features)
         self._rows: Any = None
-        #: The features that are split; None is all.
+        #: The features that are split; None means all.
         self._seen: NDArray[np.intp] | None = None
         self._bins: Bins
         self._depth_of_room, self._rules = 0, dictionary.rules(0)
-        #: The numbers of the leaves that rows belong to in the last tree, where they are corrected.
+        #: The leaf numbers of the rows in the last tree, if leaves are corrected.
         self.leaves: NDArray[np.uint16] | None = None
 
     def grow(self, rows: Any, residual: Array, weights: Array, key: int) -> Array:
-        """Grow one tree, of shape (1, n_parameters); the key is not needed."""
+        """Grow one tree, of shape (1, n_parameters); the key is not used."""
         trees = self._dictionary
         if rows is not self._rows:
             self._seen = _most_used(rows, trees.max_features)
@@ -328,7 +326,7 @@ class TreeGrower(Grower):
         weights = np.ascontiguousarray(weights, dtype=np.float64)
         if not trees.corrects_leaves:
             weights = weights * (residual != 0.0)
-        # Weights may be those of the rows that have a residual alone.
+        # Weights may cover only the rows that have a residual.
         depth = trees.levels(max(np.add.reduce(weights), self._n_rows, 1.0))
         if depth != self._rules.depth:
             self._rules = trees.rules(depth)
@@ -339,12 +337,12 @@ class TreeGrower(Grower):
         room = self._histograms, self._nodes
         tree = _kernels.grow_tree(self._held, self._rules, residual, weights, *room, self.leaves)
         if self._seen is not None:
-            feature = tree[::FIELDS]  # that of every node, or what is none
+            feature = tree[::FIELDS]
             tree[::FIELDS] = np.where(feature < 0.0, feature, self._seen[feature.astype(np.intp)])
         return tree[None, :]
 
     def _make_room(self, depth: int) -> None:
-        """Make room for a histogram of every leaf, for nodes of a row each, and for sets."""
+        """Allocate histograms, nodes and sets of categories."""
         n_rows, n_columns = self._codes.shape
         n_leaves = max(1, min(n_rows, 2**depth, self._dictionary.max_leaf_nodes or n_rows))
         n_histograms = max(1, min(1 + n_leaves, _MOST_NUMBERS // max(1, n_columns * N_BINS)))

@@ -1,4 +1,4 @@
-"""Several families in one dictionary: a row says which family it belongs to."""
+"""Several families in one dictionary."""
 
 from __future__ import annotations
 
@@ -18,17 +18,16 @@ Positions = NDArray[np.intp]
 
 
 class UnionDictionary(Dictionary):
-    """Atoms of several families, which take turns; a row is (number of the family, its row, zeros).
+    """Several families that take turns; a row is (number of the family, its row, zeros).
 
-    Where all of them grow their atoms, all propose one in every step, and the best of these enters.
+    If all families grow their atoms, each proposes one in every step and the best enters.
 
     Parameters
     ----------
     families : sequence of Dictionary
-        Their columns are taken as they are: each must have scaling="none".
+        The families, each with scaling="none".
     ranges : sequence of pairs of int, or None, default=None
-        Of every family the first of the inputs that it sees, and the one behind the last; None is
-        all of them.
+        The range of inputs [first, stop) that each family sees; None means all inputs.
     """
 
     def __init__(
@@ -38,7 +37,7 @@ class UnionDictionary(Dictionary):
         self.ranges = ranges
 
     def seen(self, number: int, n_features: int) -> slice:
-        """Return which inputs a family sees."""
+        """Return the inputs that a family sees."""
         return slice(0, n_features) if self.ranges is None else slice(*self.ranges[number])
 
     def check_parameters(self) -> None:
@@ -47,24 +46,27 @@ class UnionDictionary(Dictionary):
         for family in self.families:
             if not isinstance(family, Dictionary) or isinstance(family, UnionDictionary):
                 raise ValueError(
-                    "UnionDictionary: every family must be a dictionary such as ReluDictionary(), "
-                    f"and none a union, got {family!r}."
+                    "UnionDictionary: every family must be a dictionary such as ReluDictionary() "
+                    f"and not a union, got {family!r}."
                 )
             family.check_parameters()
             if family.corrects_leaves:
-                raise ValueError(f"UnionDictionary: no family corrects leaves, got {family!r}.")
+                raise ValueError(
+                    f"UnionDictionary: families must have corrects_leaves=False, got {family!r}."
+                )
             if family.scaling != "none":
-                raise ValueError(f"UnionDictionary: families have scaling='none', got {family!r}.")
+                raise ValueError(
+                    f"UnionDictionary: families must have scaling='none', got {family!r}."
+                )
         if self.ranges is not None and not (
             isinstance(self.ranges, Sequence)
             and len(self.ranges) == len(self.families)
             and all(map(_is_range, self.ranges))
         ):
-            refuse(self, "ranges", "None, or for every family a pair of whole numbers 0 <= a < b")
+            refuse(self, "ranges", "None or one pair of whole numbers 0 <= a < b per family")
 
     @property
     def takes_missing(self) -> bool:  # type: ignore[override]
-        """Whether all families take NaN."""
         return all(family.takes_missing for family in self.families)
 
     def categories(self, n_features: int) -> NDArray[np.bool_]:
@@ -79,14 +81,14 @@ class UnionDictionary(Dictionary):
             family.check_rows(X[:, self.seen(number, X.shape[1])])
 
     def candidates(self, sample: Sample, n: int, key: int) -> Any:
-        """Propose atoms of the first family; the others propose their own in their turns."""
+        """Propose atoms of the first family; the others propose in their turns."""
         own = sample.of_columns(self.seen(0, sample.n_features))
         return wrapped(0, self.families[0].candidates(own, n, key))
 
     def evaluate(self, X: Any, atoms: Any, scale: Array) -> Array:
         numbers = set(atoms[:, 0].tolist())
         if len(numbers) == 1:
-            # Mostly there is one atom, and its family the only one that need be asked.
+            # The usual case: one atom.
             (number,) = map(int, numbers)
             family, own = self.families[number], self.seen(number, X.shape[1])
             rows = atoms[:, 1 : 1 + family.n_parameters(own.stop - own.start)]
@@ -98,7 +100,6 @@ class UnionDictionary(Dictionary):
         return _arranged(columns, (X.shape[0], atoms.shape[0]))
 
     def prepared(self, atoms: Any, scale: Array) -> Callable[[Any], Array]:
-        """Sort the atoms by family, once."""
         members, n_atoms = self.members(atoms, len(scale)), atoms.shape[0]
         functions = [
             (at, own, self.families[i].prepared(rows, scale[own])) for i, at, rows, own in members
@@ -111,7 +112,7 @@ class UnionDictionary(Dictionary):
         return values
 
     def members(self, atoms: Any, n_features: int) -> Iterator[tuple[int, Positions, Any, slice]]:
-        """Yield of every family that has atoms its number, their positions, rows, and inputs."""
+        """Yield the number, positions, rows and inputs of each family that has atoms."""
         numbers = host(atoms[:, 0])
         for number, family in enumerate(self.families):
             positions = np.flatnonzero(numbers == number)
@@ -123,18 +124,16 @@ class UnionDictionary(Dictionary):
 
 
 def _is_range(pair: Any) -> bool:
-    """Whether something is a pair of whole numbers 0 <= a < b."""
     is_pair = isinstance(pair, Sequence) and len(pair) == 2
     return is_pair and all(isinstance(end, Integral) for end in pair) and 0 <= pair[0] < pair[1]
 
 
 def _columns(X: Any, own: slice) -> Any:
-    """Return some columns, or X itself where these are all."""
     return X if own.stop - own.start == X.shape[1] else X[:, own]
 
 
 def _arranged(columns: Iterable[tuple[Positions, Any]], shape: tuple[int, int]) -> Array:
-    """Put the columns of the families where they belong."""
+    """Arrange the columns of the families by their positions."""
     values: Any = None
     for positions, own in columns:
         if len(positions) == shape[1]:
@@ -146,14 +145,14 @@ def _arranged(columns: Iterable[tuple[Positions, Any]], shape: tuple[int, int]) 
 
 
 def wrapped(number: int, rows: Any) -> Array:
-    """Return rows of a union from rows of its family of some number."""
+    """Return rows of a union, given rows of one of its families."""
     wrapped = np.empty((rows.shape[0], 1 + rows.shape[1]))
     wrapped[:, 0], wrapped[:, 1:] = number, host(rows)
     return wrapped
 
 
 def stack_rows(rows: Sequence[Any]) -> Any:
-    """Put at least one array of rows above each other, short ones filled up with zeros."""
+    """Stack at least one array of rows, padding short ones with zeros."""
     if len(rows) == 1:
         return rows[0]
     if any(map(is_sparse, rows)):

@@ -1,6 +1,6 @@
-"""How a model looks in a file: one JSON document, exact, checked, and never executed.
+"""Models as JSON documents: exact, checked, and never executed.
 
-Knows the attributes of classifiers, but no class of these: `fcgboost.io` makes them.
+Knows the attributes of classifiers but not their classes, which `fcgboost.io` instantiates.
 """
 
 from fcgboost.documents.content import Loaded

@@ -41,4 +41,4 @@ def check_answers(model: Model, fills: Any, background: Array | None) -> None:
     except Exception as error:  # a user's own dictionary may raise anything
         refuse("$.model", f"cannot be evaluated ({type(error).__name__}: {str(error)[:200]})")
     if not (np.abs(found) < _LARGEST).all():
-        refuse("$.model", "has numbers that make decision values infinite, or no numbers at all")
+        refuse("$.model", "has numbers that make decision values infinite or NaN")

@@ -1,4 +1,4 @@
-"""The atoms in a document: a row of numbers each, and what rows each family has."""
+"""Atoms in a document: a row of numbers each, checked by family."""
 
 from __future__ import annotations
 
@@ -28,29 +28,29 @@ from fcgboost.documents.older import EllipticDictionary
 from fcgboost.documents.schema import AtomRecord, Document, StorageRecord
 
 _SPARSE = {"csr_matrix": sparse.csr_matrix, "csr_array": sparse.csr_array}
-# Larger shapes than SciPy's indices are for no dictionary.
+# The limit of SciPy's indices.
 _MOST_PARAMETERS = 2**31 - 2
-# Whole numbers beyond this are not the same in all readers of JSON.
+# Not all JSON readers represent larger integers exactly.
 _LARGEST_WHOLE = 2**53
-# No dictionary grows trees of more levels.
+# No dictionary grows deeper trees.
 _DEEPEST = 30
-# Rows of these have one length for all.
+# All rows of these have the same length.
 _EVEN = GaussDictionary | PlaneDictionary | EllipticDictionary
-# Rows of these may be short: zeros at their end are left out.
+# Rows of these omit trailing zeros.
 _UNEVEN = TreeDictionary | UnionDictionary
 
-#: The place of an atom that no dictionary proposes, and what is wrong with it.
+#: The place of an invalid atom, and what is wrong with it.
 _Fault = tuple[int, str]
 
 
 def storage_document(atoms: Any) -> dict[str, Any]:
-    """Return how atoms lie in memory: dense or sparse, of which type, how many numbers each."""
+    """Return how atoms are stored: dense or sparse, their dtype and number of parameters."""
     kind = type(atoms).__name__ if sparse.issparse(atoms) else "dense"
     return {"kind": kind, "dtype": atoms.dtype.name, "n_parameters": int(atoms.shape[1])}
 
 
 def rows_document(dictionary: Dictionary, atoms: Any) -> list[dict[str, Any]]:
-    """Return the parameters of every atom."""
+    """Return the parameters of each atom."""
     if not sparse.issparse(atoms):
         rows = [_short(row) if isinstance(dictionary, _UNEVEN) else row for row in atoms]
         return [{"row": list(map(_plain, row.tolist()))} for row in rows]
@@ -63,13 +63,13 @@ def rows_document(dictionary: Dictionary, atoms: Any) -> list[dict[str, Any]]:
 
 
 def _short(row: Array) -> Array:
-    """Leave out the zeros at the end; a negative one is none."""
+    """Omit trailing zeros, but not negative ones."""
     is_number = (row != 0.0) | np.signbit(row)
     return row[: np.flatnonzero(is_number).max(initial=-1) + 1]
 
 
 def _plain(number: float | int) -> float | int:
-    """Write a whole number without a point: half of the numbers of trees are such."""
+    """Return integers as int, which are half of the numbers of trees."""
     is_whole = type(number) is float and number.is_integer() and abs(number) <= _LARGEST_WHOLE
     return int(number) if is_whole and (number or math.copysign(1.0, number) > 0.0) else number
 
@@ -77,7 +77,7 @@ def _plain(number: float | int) -> float | int:
 def read_entered(
     records: Sequence[AtomRecord], place: str, first: int = 0, least: int = 1
 ) -> list[int]:
-    """Return the steps at which the atoms from the first one on entered; none is before another."""
+    """Return the steps at which atoms entered, which must not decrease, from `first` on."""
     entered = []
     for i, record in enumerate(records[first:], first):
         if record.step < least:
@@ -93,17 +93,16 @@ def read_atoms(
     place: str,
     max_bytes: float,
 ) -> Any:
-    """Return the atoms of the model or of the path as one array.
+    """Return the atoms of the model or of the path as one array of at most `max_bytes`.
 
-    Those that take more than `max_bytes` are refused: zeros that are not in the document take
-    memory, too.
+    Omitted zeros take memory too.
     """
     storage, n_features = document.model.storage, document.n_features
     _check_storage(storage, dictionary, n_features)
     if storage.kind != "dense":
         atoms = _read_csr(records, storage, place)
     elif len(records) * storage.n_parameters * np.dtype(storage.dtype).itemsize > max_bytes:
-        refuse(place, f"has {len(records)} rows that take too much memory")
+        refuse(place, f"has {len(records)} rows, which take too much memory")
     else:
         atoms = _read_dense(records, storage, place, isinstance(dictionary, _UNEVEN))
     if records and (fault := _fault(dictionary, atoms, n_features)) is not None:
@@ -112,7 +111,7 @@ def read_atoms(
 
 
 def _check_storage(storage: StorageRecord, dictionary: Dictionary, n_features: int) -> None:
-    """Refuse atoms that do not lie in memory as those of a dictionary do."""
+    """Refuse a storage that does not fit the dictionary."""
     place, n, name = "$.model.storage", storage.n_parameters, type(dictionary).__name__
     if isinstance(dictionary, _EVEN) and n != (wanted := dictionary.n_parameters(n_features)):
         refuse(f"{place}.n_parameters", f"must be {wanted} for {name}, got {n}")
@@ -130,7 +129,7 @@ def _read_dense(
     atoms = np.zeros((len(records), n), dtype=storage.dtype)
     for i, record in enumerate(records):
         if record.row is UNSET or record.places is not UNSET or record.values is not UNSET:
-            refuse(f"{place}[{i}]", "must have a row, and neither places nor values")
+            refuse(f"{place}[{i}]", "must have a row and neither places nor values")
         row, own = record.row, f"{place}[{i}].row"
         if len(row) > n or (len(row) < n and not is_uneven):
             most = "at most " if is_uneven else ""
@@ -145,9 +144,9 @@ def _read_csr(records: Sequence[AtomRecord], storage: StorageRecord, place: str)
     ends = [0]
     for i, record in enumerate(records):
         if record.row is not UNSET or record.places is UNSET or record.values is UNSET:
-            refuse(f"{place}[{i}]", "must have places and values, and no row")
+            refuse(f"{place}[{i}]", "must have places and values but no row")
         if any(a >= b for a, b in pairwise([*record.places, storage.n_parameters])):
-            refuse(f"{place}[{i}].places", f"must grow, up to {storage.n_parameters - 1}")
+            refuse(f"{place}[{i}].places", f"must increase, up to {storage.n_parameters - 1}")
         places += record.places
         values += sized(record.values, len(record.places), f"{place}[{i}].values")
         ends.append(len(places))
@@ -158,14 +157,14 @@ def _read_csr(records: Sequence[AtomRecord], storage: StorageRecord, place: str)
 
 
 def _fault(dictionary: Dictionary, atoms: Any, n_features: int) -> _Fault | None:
-    """Return the place of an atom that is none of a dictionary, and what is wrong with it."""
+    """Return the place of an atom that does not fit the dictionary, and what is wrong."""
     if isinstance(dictionary, UnionDictionary):
         return _union_fault(dictionary, atoms, n_features)
     if isinstance(dictionary, TreeDictionary):
         problem = "is not a tree"
         is_wrong = np.array([not _is_tree(row, n_features) for row in atoms])
     elif isinstance(dictionary, GaussDictionary):
-        problem = "is a Gauss atom without a positive width"
+        problem = "is a Gaussian atom without a positive width"
         is_wrong = ~(host(atoms[:, -1:])[:, 0] > 0.0)
     else:
         return None
@@ -177,12 +176,12 @@ def _union_fault(dictionary: UnionDictionary, atoms: Array, n_features: int) -> 
     numbers = atoms[:, 0]
     is_family = np.isin(numbers, np.arange(len(families)))
     if not is_family.all():
-        return int(is_family.argmin()), "is of a family that is not there"
+        return int(is_family.argmin()), "belongs to a family that does not exist"
     for number in np.unique(numbers).astype(int).tolist():
         family, places = families[number], np.flatnonzero(numbers == number)
         rows, seen = atoms[places, 1:], dictionary.seen(number, n_features)
         if seen.stop > n_features:
-            return int(places[0]), "is of a family that sees inputs that are not there"
+            return int(places[0]), "belongs to a family with inputs that do not exist"
         n_seen = seen.stop - seen.start
         width = min(family.n_parameters(n_seen), _MOST_PARAMETERS)
         is_longer = rows[:, width:].any(axis=1)
@@ -197,7 +196,7 @@ def _union_fault(dictionary: UnionDictionary, atoms: Array, n_features: int) -> 
 
 
 def _is_tree(row: Array, n_features: int) -> bool:
-    """Whether every node that can be reached is reached once, and is sound."""
+    """Return whether each reachable node is valid and reached once."""
     try:
         return bool(check_trees(nodes_of(row[None]), n_features)[0] <= _DEEPEST)
     except (IndexError, ValueError):

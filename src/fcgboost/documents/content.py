@@ -1,4 +1,4 @@
-"""What a model file holds, as values and as a document."""
+"""The content of a model file, as values and as a document."""
 
 from __future__ import annotations
 
@@ -30,32 +30,32 @@ from fcgboost.stopping import Status
 from fcgboost.tables import Column, TableEncoder
 from fcgboost.tables.inputs import Inputs, PlainInputs
 
-# The types of labels in JSON, by the first letter of their type in NumPy.
+# The types of labels in JSON, by the first letter of their NumPy dtype.
 _LABELS: dict[str, set[type]]
 _LABELS = {"b": {bool}, "i": {int}, "u": {int}, "f": {int, float}, "U": {str}, "o": {str}}
-# An array of strings takes this many characters at most, whatever its type says.
+# The largest number of characters in the array of labels.
 _MOST_CHARACTERS = 2**22
 _ENCODER = "$.encoder.columns"
-# The most numbers of training rows that a file has.
+# The largest size of the background.
 _MOST_NUMBERS = 10_000
-# The names of all outputs together, each of which repeats the name of its column.
+# The largest length of all output names, each of which repeats the name of its column.
 _MOST_IN_NAMES = 2**24
 
 
 @dataclass(frozen=True)
 class Loaded:
-    """What a file says about one model, and the model without its training rows does not know."""
+    """What a file says about a model beyond the model itself."""
 
-    #: Of another model (after `truncate` or `fit`) it says nothing.
+    #: The model it belongs to, until `truncate` or `fit` replace it.
     model: Model
     about: dict[str, Any]
     importances: NDArray[np.float64] | None
-    #: Training rows, as atoms see them, to explain predictions against.
+    #: Background rows for explanations, as atoms see them.
     background: NDArray[np.float64] | None
 
 
 class Content(NamedTuple):
-    """What a model file holds: a classifier's parameters and fitted attributes, and an encoder."""
+    """A classifier's parameters and fitted attributes, and an encoder."""
 
     parameters: dict[str, Any]
     fitted: dict[str, Any]
@@ -63,19 +63,19 @@ class Content(NamedTuple):
 
 
 def found_by(classifier: Any) -> Any:
-    """Return what a search found, which it is saved as, and any other classifier as it is."""
+    """Return the best estimator of a search, or the classifier itself."""
     return vars(classifier).get("best_estimator_", classifier)
 
 
 def document_of(
     classifier: Any, encoder: TableEncoder | None, *, has_path: bool, about: dict[str, Any]
 ) -> dict[str, Any]:
-    """Return a fitted classifier as JSON has it."""
+    """Return a fitted classifier as a JSON document."""
     found, model, n_iter = found_by(classifier), classifier.model_, int(classifier.n_iter_)
     names = getattr(classifier, "feature_names_in_", None)
     labels = classifier.classes_.dtype
     dtype = f"U{labels.itemsize // 4}" if labels.kind == "U" else labels.name
-    # Not every dictionary has them, and a model that was loaded and cut has none.
+    # Not available for every dictionary, nor for a loaded and truncated model.
     importances = getattr(classifier, "feature_importances_", None)
     path = path_document(classifier.trace_, n_iter, model.dictionary) if has_path else None
     fills = getattr(vars(classifier).get("_inputs_"), "fills", None)
@@ -102,7 +102,7 @@ def document_of(
 
 
 def background_document(classifier: Any) -> list[list[Any]] | None:
-    """Return the rows that predictions are explained against, if these are few numbers."""
+    """Return the background rows for explanations, if they are few numbers."""
     rows = classifier._background()
     if rows is None or rows.shape[0] * rows.shape[1] > _MOST_NUMBERS:
         return None
@@ -110,7 +110,7 @@ def background_document(classifier: Any) -> list[list[Any]] | None:
 
 
 def _texts(values: NDArray[Any]) -> list[Any]:
-    """Return values as plain ones: also texts of NumPy's in an array of objects."""
+    """Return plain Python values, also for NumPy strings in an object array."""
     return [str(value) if isinstance(value, str) else value for value in values.tolist()]
 
 
@@ -130,7 +130,7 @@ def _model_document(model: Model, loss: Loss) -> dict[str, Any]:
 
 
 def _table_document(classifier: Any, encoder: TableEncoder | None) -> dict[str, Any] | None:
-    """Return the columns of an encoder, or those that belong to a classifier."""
+    """Return the columns of an encoder, or those of the classifier."""
     owner, parameters = classifier, None
     if encoder is not None:
         owner, parameters = encoder, encoder.get_params()
@@ -143,7 +143,7 @@ def _table_document(classifier: Any, encoder: TableEncoder | None) -> dict[str, 
 
 
 def column_document(column: Column) -> dict[str, Any]:
-    """Return a column as a document has it."""
+    """Return a column as a JSON document."""
     found = {"kind": column.kind, **vars(column)}
     if "outputs" in found:
         found["outputs"] = [output._asdict() for output in column.outputs]
@@ -154,10 +154,10 @@ def column_document(column: Column) -> dict[str, Any]:
 
 
 def read_content(value: Any, known: Known, max_bytes: float = math.inf) -> Content:
-    """Return what a document holds; all of it is checked.
+    """Check a document and return its content.
 
-    The parts that it may name are `known`; its atoms, or the coefficients of its path, may take
-    `max_bytes` of memory.
+    `known` are the parts that it may name; `max_bytes` limits the memory of its atoms and of its
+    path.
     """
     document: schema.Document
     if isinstance(value, dict) and value.get("version") in (2, 3, 4, 5):
@@ -167,8 +167,8 @@ def read_content(value: Any, known: Known, max_bytes: float = math.inf) -> Conte
     n_iter, classes = document.n_iter, _read_classes(document.classes)
     model = _read_model(document, known, 1 if len(classes) == 2 else len(classes), max_bytes)
     if model.n_atoms and model.entered[-1] > n_iter:
-        refuse("$.n_iter", f"is {n_iter}, and atoms of the model entered later")
-    # Of no path not even the start is known.
+        refuse("$.n_iter", f"is {n_iter}, but atoms of the model entered later")
+    # Without a path, the start is unknown too.
     unknown = np.full(len(model.intercept), np.nan)
     trace = Trace((), model.atoms[:0], model.entered[:0], unknown, (None,) * len(unknown))
     if document.path is not None:
@@ -197,7 +197,7 @@ def read_content(value: Any, known: Known, max_bytes: float = math.inf) -> Conte
 
 
 def _read_attributes(document: schema.Document, model: Model) -> dict[str, Any]:
-    """Return fitted attributes, those left out that are parts or hold such."""
+    """Return the fitted attributes that do not contain parts."""
     link, shares, n_features = document.link, document.feature_importances, document.n_features
     table = document.encoder
     if table is not None and table.parameters is None:
@@ -231,16 +231,16 @@ def _read_attributes(document: schema.Document, model: Model) -> dict[str, Any]:
 
 
 def _read_classes(record: schema.ClassesRecord) -> NDArray[Any]:
-    """Return the class labels in the type they had, in their order."""
+    """Return the class labels with their original dtype."""
     name, place = record.dtype, "$.classes.values"
     labels: list[Any] = record.values
     if name.startswith("U") and int(name[1:]) * len(labels) > _MOST_CHARACTERS:
         refuse("$.classes.dtype", "makes the labels too large for a model file")
     if not set(map(type, labels)) <= _LABELS[name[0]]:
-        refuse(place, f"must have labels of the type {name} only")
+        refuse(place, f"must have labels of type {name} only")
     classes = exact(labels, name, place)
     if any(first >= second for first, second in pairwise(labels)):
-        refuse(place, "must grow from one label to the next")
+        refuse(place, "must be in increasing order")
     return classes
 
 
@@ -274,20 +274,20 @@ def _read_model(document: schema.Document, known: Known, n_outputs: int, max_byt
 
 def _read_columns(record: schema.EncoderRecord, n_features: int) -> list[Column]:
     columns = [_read_column(one, f"{_ENCODER}[{i}]") for i, one in enumerate(record.columns)]
-    # Before outputs are made, the length of their names is checked.
+    # Check the length of the output names before making them.
     if sum(len(one.name) * one.n_outputs for one in columns) > _MOST_IN_NAMES:
         refuse(_ENCODER, "has names and levels that are too long for a model file")
     n_outputs = sum(column.n_outputs for column in columns)
     if n_outputs != n_features:
-        refuse(_ENCODER, f"makes {n_outputs} numbers of a row, and n_features is {n_features}")
+        refuse(_ENCODER, f"has {n_outputs} outputs, but n_features is {n_features}")
     names = [column.name for column in columns]
     if len(set(names)) < len(names):
-        refuse(_ENCODER, "has two columns of one name")
+        refuse(_ENCODER, "has two columns with the same name")
     return columns
 
 
 def _read_column(record: Any, place: str) -> Column:
-    """Return a column; its levels grow, and every level has its number."""
+    """Check and return a column."""
     given = structs.asdict(record)
     if isinstance(record, schema.NumberRecord):
         outputs = tuple(tables.NumberOutput(*structs.astuple(one)) for one in record.outputs)
@@ -295,14 +295,14 @@ def _read_column(record: Any, place: str) -> Column:
     if isinstance(record, schema.SkippedRecord):
         return tables.SkippedColumn(**given)
     if any(first >= second for first, second in pairwise(record.levels)):
-        refuse(f"{place}.levels", "must grow from one level to the next")
+        refuse(f"{place}.levels", "must be in increasing order")
     found = []
     for i, one in enumerate(record.outputs):
         inside, n_levels = f"{place}.outputs[{i}]", len(record.levels)
         if (one.level is None) == (not one.numbers):
-            refuse(inside, "must have a level or numbers, and not both")
+            refuse(inside, "must have either a level or numbers")
         if one.level is not None and one.level > n_levels + 1:
-            refuse(f"{inside}.level", "is a level that is not there")
+            refuse(f"{inside}.level", "is a level that does not exist")
         values = numbers(one.numbers, n_levels + 1, f"{inside}.numbers") if one.numbers else ()
         found.append(tables.LevelOutput(one.part, one.level, tuple(map(float, values)), one.view))
     return tables.CategoryColumn(**{**given, "outputs": tuple(found)})

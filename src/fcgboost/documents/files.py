@@ -1,4 +1,4 @@
-"""Model files: read with care, written in full or not at all."""
+"""Model files: checked when read, written in full or not at all."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ from fcgboost.documents.parts import known_parts, parts_within
 from fcgboost.documents.schema import FORMAT, VERSION
 from fcgboost.tables import TableEncoder
 
-# An empty list is three bytes in a file, and twenty times that in memory.
+# An empty list takes three bytes in a file, and twenty times that in memory.
 _MOST_BRACKETS = 1 << 19
-# A path takes more memory than its text.
+# A path takes more memory than its text, by at most this factor.
 _GROWTH = 64
 _compact = partial(json.dumps, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
 _FOREIGN = {
     b"\x1f\x8b": "is compressed (gzip): decompress it first",
-    b"PK\x03\x04": "is a zip archive, as NumPy's and fcgboost's checkpoints are",
+    b"PK\x03\x04": "is a zip archive, such as a checkpoint of fcgboost",
     b"\x80": "is a pickle, which load_model never reads",
 }
 
 
 class ModelFileError(ValueError):
-    """A file that is not a model of this package, or is damaged; the message says where and why."""
+    """A file that is not a model of this package or is damaged; the message says where and why."""
 
 
 def encode(
@@ -49,7 +49,7 @@ def encode(
     background: bool = True,
     about: dict[str, Any] | None = None,
 ) -> bytes:
-    """Return the bytes of the model file of a fitted classifier; see its `save_model`."""
+    """Return the model file of a fitted classifier as bytes; see its `save_model`."""
     about = classifier.about_ if about is None else _plain_about(about)
     has_path = trace and classifier._has_path()
     document = document_of(classifier, encoder, has_path=has_path, about=about)
@@ -58,11 +58,11 @@ def encode(
     parts = set(parts_within([parameters, classifier.model_.dictionary, classifier._loss_]))
     if EllipticDictionary in parts:
         raise ValueError(
-            "This model has elliptic atoms of an older fcgboost, which are read but no longer "
-            "written: keep the file that it was loaded from."
+            "This model has elliptic atoms of an older fcgboost, which can be loaded but not "
+            "saved: keep the original file."
         )
     try:
-        # What is written must be read again: the path aside, which would take twice the memory.
+        # What is written must be readable; the path is not tested, to save memory.
         read_content({**document, "path": None}, known_parts(parts))
     except DocumentError as error:
         raise ValueError(f"This model cannot be saved: in its file, {error}.") from None
@@ -71,7 +71,7 @@ def encode(
     except UnicodeEncodeError as error:
         before = error.object[: error.start + 1]
         key, text = before.rpartition('\n"')[2].partition('"')[0], before.rpartition('"')[2]
-        problem = f"{key!r} has a text with half of a surrogate pair, {shown(text)}: rename it"
+        problem = f"{key!r} has a text with a lone surrogate, {shown(text)}: rename it"
         raise ValueError(f"This model cannot be saved: {problem}.") from None
     except ValueError as error:
         problem = "The path has numbers that are not finite: save with trace=False."
@@ -79,7 +79,7 @@ def encode(
 
 
 def _layout(value: Any, depth: int = 0) -> str:
-    """Write JSON so that every key of the upper levels, atom, step and row has its own line."""
+    """Write JSON with a line for each upper-level key, atom, step and row."""
     pad = " " * depth
     if isinstance(value, dict) and depth < 2 and value:
         items = value.items()
@@ -93,7 +93,7 @@ def _layout(value: Any, depth: int = 0) -> str:
 def read(
     path: str | os.PathLike[str], *, parts: Iterable[type] = (), max_bytes: int = 2**28
 ) -> Content:
-    """Read a model file; whatever is wrong with it is a `ModelFileError`."""
+    """Read a model file; raise a `ModelFileError` for any problem."""
     known, name = known_parts(parts), os.fspath(path)
     try:
         data = _bytes_of(path, max_bytes)
@@ -109,10 +109,10 @@ def read(
 
 
 def _bytes_of(path: str | os.PathLike[str], max_bytes: int) -> bytes:
-    """Read a file of limited size; anything but a plain file is refused unopened."""
+    """Read a file of limited size; refuse to open anything but a regular file."""
     try:
         if not stat.S_ISREG(os.stat(path).st_mode):
-            what = "a folder" if os.path.isdir(path) else "not a plain file"
+            what = "a folder" if os.path.isdir(path) else "not a regular file"
             raise DocumentError(f"not a model file: it is {what}")
         with open(path, "rb") as file:
             size = os.fstat(file.fileno()).st_size
@@ -122,20 +122,20 @@ def _bytes_of(path: str | os.PathLike[str], max_bytes: int) -> bytes:
     except OSError as error:
         raise DocumentError(f"the file cannot be read ({error.strerror})") from error
     if (n := max(size, len(content))) > max_bytes:
-        advice = "pass a larger one if you trust it"
-        raise DocumentError(f"the file has {n} bytes, and max_bytes is {max_bytes}: {advice}")
+        advice = "pass a larger one if you trust the file"
+        raise DocumentError(f"the file has {n} bytes, but max_bytes is {max_bytes}: {advice}")
     return content
 
 
 def _document_in(content: bytes) -> Any:
-    """Parse the text in a file, if it can be a model's."""
+    """Parse the text of a file if it may be a model."""
     if not content.strip():
         raise DocumentError("not a model file: it is empty")
     for start, what in _FOREIGN.items():
         if content.startswith(start):
             raise DocumentError(f"not a model file: it {what}")
     if content.count(b"[") + content.count(b"{") > _MOST_BRACKETS + len(content) // 16:
-        raise DocumentError("not a model file: it has more lists and objects than any model has")
+        raise DocumentError("not a model file: it has more lists and objects than any model")
     try:
         return _parse(content.decode())
     except UnicodeDecodeError as error:
@@ -155,12 +155,12 @@ def _check_version(document: Any) -> None:
 
 
 def _parse(text: str) -> Any:
-    """Return the value of a JSON text without NaN and doubled keys."""
+    """Parse JSON, refusing NaN and duplicate keys."""
     try:
         not_a_number = partial(refuse, problem="is not a number in JSON")
         return json.loads(text, object_pairs_hook=_object, parse_constant=not_a_number)
-    except ValueError as error:  # a number of thousands of digits is one, too
-        raise DocumentError(f"not a model file: it is not JSON, or cut off ({error})") from error
+    except ValueError as error:  # also for numbers with thousands of digits
+        raise DocumentError(f"not a model file: it is not JSON, or truncated ({error})") from error
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -172,20 +172,20 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _plain_about(about: Any) -> dict[str, Any]:
-    """Return what a user wants to travel along as it will come back, or say why it cannot."""
+    """Return the user's metadata as it will be loaded, or raise an error."""
     if not isinstance(about, dict):
         raise TypeError(f"about must be a dict, got {type(about).__name__}.")
     try:
         back = _parse(json.dumps(about, allow_nan=False, default=_item))
         objects = (found for found, _ in containers(about) if isinstance(found, dict))
         if not all(isinstance(key, str) for found in objects for key in found):
-            raise TypeError("about must have strings as keys, also inside.")
+            raise TypeError("about must have strings as keys, also in nested dicts.")
         return check_about(back, "about")
     except (DocumentError, RecursionError, ValueError) as error:
-        raise ValueError(f"about must be what JSON can hold: {error}.") from error
+        raise ValueError(f"about must be representable in JSON: {error}.") from error
 
 
 def _item(value: Any) -> Any:
     if isinstance(value, np.generic | np.ndarray):
         return value.tolist()
-    raise TypeError(f"about must be what JSON can hold, and not a {type(value).__name__}.")
+    raise TypeError(f"about must be representable in JSON, got a {type(value).__name__}.")

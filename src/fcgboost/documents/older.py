@@ -1,4 +1,4 @@
-"""Files of the format versions 2 to 5, read as if they were of version 6."""
+"""Files of format versions 2 to 5, converted to version 6."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from fcgboost.documents import schema
 from fcgboost.documents.checking import convert
 from fcgboost.documents.schema import AtomRecord, Document, Parameters, PartRecord, PathRecord
 
-# The numbers of a node of a tree, and what says that it is a leaf.
+# Numbers per node of a tree, and the mark of a leaf.
 _NODE, _LEAF = 4, -1
-# Parameters that said how atoms were made or left, not what they are.
+# Dropped parameters, which said how atoms were made, not what they are.
 _FORGOTTEN = {"TreeDictionary": "oblivious", "UnionDictionary": "mode", "Removal": "prune"}
-# A constant is a tree of one leaf.
+# A constant is a tree with a single leaf.
 _RENAMED = {"ConstantDictionary": "TreeDictionary"}
 _NAMES = {"constant": "tree", "elliptic": {"part": "EllipticDictionary", "parameters": {}}}
 
 
 class EllipticDictionary(Dictionary):
-    """Bells exp(-1/2 sum_j (p_j (x_j - c_j) / s_j)^2); a row is (c, p). Only evaluated."""
+    """Atoms exp(-1/2 sum_j (p_j (x_j - c_j) / s_j)^2), for predictions only; a row is (c, p)."""
 
     def __init__(self, width: Any = None, max_features: Any = None, scaling: Any = "none") -> None:
         self.width = width
@@ -32,12 +32,11 @@ class EllipticDictionary(Dictionary):
 
     def candidates(self, sample: Sample, n: int, key: int) -> Any:
         raise ValueError(
-            "Elliptic atoms come from an older fcgboost: the model predicts, but cannot be fitted "
-            "again. Choose another dictionary, such as 'gauss'."
+            "Elliptic atoms of an older fcgboost can predict but not be fitted. Choose another "
+            "dictionary, such as 'gauss'."
         )
 
     def evaluate(self, X: Any, atoms: Any, scale: Array) -> Array:
-        """Return exp(-1/2 |p (x - c) / s|^2), one atom after the other."""
         X, d = X.toarray() if sparse.issparse(X) else X, X.shape[1]
         squares = [squared_norms((X - row[:d]) * (row[d:] / scale)) for row in atoms]
         xp = namespace(X)
@@ -49,7 +48,7 @@ class EllipticDictionary(Dictionary):
 
 
 class _Path(PathRecord):
-    #: Whether all outputs had the atoms that any of them chose: no path is like that now.
+    #: Whether outputs shared their atoms, which is no longer supported.
     is_shared: bool = False
 
 
@@ -89,7 +88,7 @@ class _Document(Document, kw_only=True):
 
 
 def read_older(value: dict[str, Any]) -> Document:
-    """Return a document of version 2 to 5 as one of version 6; of shared atoms without its path."""
+    """Convert a document to version 6; a path with shared atoms is dropped."""
     if value["version"] == 5:
         return convert(value, _Version5)  # type: ignore[no-any-return]
     document: _Document = convert(value, _Document)
@@ -111,7 +110,7 @@ def read_older(value: dict[str, Any]) -> Document:
 
 
 def _column_record(column: Any) -> Any:
-    """Return a column that had a fill and marks, or levels and marks."""
+    """Convert a column with a fill and marks, or levels and marks."""
     if isinstance(column, _Number):
         outputs = [schema.NumberOutputRecord("value", column.fill, "both")]
         outputs += [schema.NumberOutputRecord("missing", None, "both")] * column.is_marked
@@ -125,7 +124,7 @@ def _column_record(column: Any) -> Any:
 
 
 def _updated(value: Any) -> Any:
-    """Return parts under the names and with the parameters that they have now."""
+    """Return parts with their current names and parameters."""
     if isinstance(value, list):
         return [_updated(inside) for inside in value]
     if not isinstance(value, dict):
@@ -138,7 +137,7 @@ def _updated(value: Any) -> Any:
 
 
 def _replace_constants(document: Document) -> None:
-    """Write atoms of constants as trees of one leaf."""
+    """Replace constant atoms by trees with a single leaf."""
     model, path = document.model, document.path
     atoms = [*model.atoms, *(() if path is None else path.atoms)]
     if model.dictionary.part == "ConstantDictionary":
@@ -153,7 +152,7 @@ def _replace_constants(document: Document) -> None:
         if constants:
             model.storage.n_parameters = max(model.storage.n_parameters, 1 + _NODE)
         for atom in atoms:
-            # Zeros at the end are left out, also that of the first family.
+            # Trailing zeros are omitted, including the number of the first family.
             number = atom.row[0] if atom.row else 0
             if number in constants:
                 _insert_leaf(atom, 1)

@@ -1,4 +1,4 @@
-"""Parts and parameters in a document: names and plain values, never code."""
+"""Parts and parameters in a document: names and plain values, no code."""
 
 from __future__ import annotations
 
@@ -20,32 +20,32 @@ from fcgboost.training.checks import FAMILIES
 Known = Mapping[str, type[Part]]
 
 _NAMED = [part for _, named in FAMILIES.values() for part in named.values()]
-#: A document's names of the package's own parts.
+#: The package's own parts by name.
 _BUILT_IN: Known = {
     part.__name__: part for part in (UnionDictionary, *_NAMED) if isinstance(part, type)
 }
 # The parameters of these parts that hold parts.
 _HOLDERS = {"solver", "families"}
-# A prediction multiplies as often as this.
+# The number of multiplications in a prediction.
 _LARGEST_DEGREE = 1000
 
 
 def known_parts(parts: Iterable[type]) -> Known:
-    """Return the parts that a document may name: the package's, and some of the user's."""
+    """Return the parts that a document may name: the package's and the user's."""
     known = dict(_BUILT_IN)
     for part in parts:
         if not (isinstance(part, type) and issubclass(part, Part)):
-            raise TypeError(f"parts must be classes that derive from fcgboost's, got {part!r}.")
+            raise TypeError(f"parts must be classes derived from those of fcgboost, got {part!r}.")
         if known.setdefault(part.__name__, part) is not part:
             name = part.__name__
             raise ValueError(
-                f"There are two parts named {name}; files know names only: rename yours."
+                f"There are two parts named {name}, but files refer to names: rename yours."
             )
     return known
 
 
 def parts_within(value: Any) -> Iterable[type[Part]]:
-    """Yield the classes of a part, or of what parameters hold, and of all parts inside."""
+    """Yield the classes of all parts within a value."""
     if isinstance(value, Part):
         yield type(value)
         value = value.get_params(deep=False)
@@ -55,7 +55,7 @@ def parts_within(value: Any) -> Iterable[type[Part]]:
 
 
 def plain(value: Any, name: str) -> Any:
-    """Return a parameter's value as JSON has it; `name` is for the error."""
+    """Return a parameter's value for JSON; `name` is for the error."""
     if isinstance(value, Part):
         owner, parameters = type(value).__name__, value.get_params(deep=False).items()
         inside = {key: plain(parameter, f"{owner}: {key}") for key, parameter in parameters}
@@ -72,16 +72,15 @@ def plain(value: Any, name: str) -> Any:
     if isinstance(value, list | tuple | np.ndarray):
         return [plain(inside, name) for inside in value]
     raise TypeError(
-        f"{name}={value!r} cannot be saved: a model file holds None, true and false, numbers, "
-        "strings, parts, and lists of these."
+        f"{name}={value!r} cannot be saved: a model file holds None, booleans, numbers, strings, "
+        "parts, and lists of these."
     )
 
 
 def parameters_document(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the parameters of a classifier as a document has them.
+    """Return the parameters of a classifier for a document.
 
-    What belongs to a process or a machine stays behind: functions that score, states of random
-    numbers, the path of a checkpoint.
+    What belongs to a process or machine is left out: scoring functions, random states, checkpoints.
     """
     given = {name: parameters[name] for name in PARAMETERS}
     if not isinstance(given["scoring"], str):
@@ -109,25 +108,25 @@ def read_parameters(record: Any, known: Known) -> dict[str, Any]:
 
 
 def read_part(record: PartRecord, known: Known, place: str, contract: type[Part] = Part) -> Any:
-    """Return a part that keeps to a contract."""
+    """Return a part that is an instance of the contract."""
     inside, part = f"{place}.parameters", known.get(record.part)
     if part is None:
         refuse(
             f"{place}.part",
-            f"is {shown(record.part)}, which is not a part of fcgboost: if it is a class of "
-            "yours, pass it to load_model(..., parts=[...])",
+            f"is {shown(record.part)}, which is not a part of fcgboost: if it is your own class, "
+            "pass it to load_model(..., parts=[...])",
         )
     given, accepted = {}, inspect.signature(part).parameters
     for key, value in record.parameters.items():
         if key not in accepted:
-            refuse(inside, f"has {shown(key)}, which {part.__name__} does not take")
+            refuse(inside, f"has {shown(key)}, which is not a parameter of {part.__name__}")
         given[key] = _read_value(value, known, f"{inside}.{key}")
         if record.part in _BUILT_IN and key not in _HOLDERS and any(parts_within(given[key])):
             refuse(inside, f"has a part as {key!r}")
     try:
         made = part(**given)
         _check_part(made)
-    except Exception as error:  # a user's own class may raise anything
+    except Exception as error:  # a user's class may raise anything
         raise DocumentError(f"{inside} is refused: {str(error)[:200].rstrip('.')}") from error
     if not isinstance(made, contract):
         refuse(place, f"must be a {contract.__name__}, got {part.__name__}")
@@ -148,9 +147,9 @@ def _read_value(value: Any, known: Known, place: str) -> Any:
 def _check_part(part: Part) -> None:
     part.check_parameters()
     if isinstance(part, PolynomialDictionary) and part.degree > _LARGEST_DEGREE:
-        raise ValueError(f"a degree of more than {_LARGEST_DEGREE}")
+        raise ValueError(f"degree must be at most {_LARGEST_DEGREE}")
     if isinstance(part, FullyCorrective) and part.solver is not None:
         contract, presets = FAMILIES["solver"]
         is_name = isinstance(part.solver, str) and part.solver in ("auto", *presets)
         if not (is_name or isinstance(part.solver, contract)):
-            raise ValueError("its solver must be a solver, or the name of one")
+            raise ValueError("solver must be a solver or the name of one")

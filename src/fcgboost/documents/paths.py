@@ -1,4 +1,4 @@
-"""A path in a document: per step the coefficients that are there, and what was recorded."""
+"""Paths in a document: the coefficients and the record of each step."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _PLACE = "$.path"
 
 
 def path_document(trace: Trace, n_iter: int, dictionary: Dictionary) -> dict[str, Any]:
-    """Return a path; the atoms after its first `n_iter` steps are in the model already."""
+    """Return a path, without the atoms that the model has after `n_iter` steps."""
     last = trace[n_iter - 1] if n_iter else None
     left, n_entered = ([], 0) if last is None else (last.gone.tolist(), last.n_entered)
     others = [*left, *range(n_entered, len(trace.entered))]
@@ -49,7 +49,7 @@ def path_document(trace: Trace, n_iter: int, dictionary: Dictionary) -> dict[str
 
 
 def _leaves_document(step: Step, last: Step | None) -> dict[str, Any]:
-    """Return the values of leaves that are not those of the last step, if there are leaves."""
+    """Return the leaf values that differ from the last step, if there are leaves."""
     if not step.leaves:
         return {}
     before = () if last is None else last.leaves
@@ -62,7 +62,7 @@ def _step_document(step: Step, presence: Presence) -> dict[str, Any]:
     presence.take(chosen, removed)
     coef = [row[list(own)] for row, own in zip(step.coef, presence.atoms, strict=True)]
     if sum(map(np.count_nonzero, coef)) != np.count_nonzero(step.coef):
-        raise ValueError(f"Step {step.k} has coefficients of atoms that nobody chose.")
+        raise ValueError(f"Step {step.k} has coefficients of atoms that no output chose.")
     score = step.validation_score
     return {
         "chosen": chosen,
@@ -82,10 +82,10 @@ def _step_document(step: Step, presence: Presence) -> dict[str, Any]:
 def read_path(
     document: Document, path: PathRecord, model: Model, max_bytes: float
 ) -> tuple[Trace, Model]:
-    """Return the path of a document, and the model that its first `n_iter` steps make up.
+    """Return the path of a document, and the model after its first `n_iter` steps.
 
-    One whose atoms or coefficients take more than `max_bytes` in memory is refused: steps of many
-    outputs are much larger there than in a document.
+    Atoms or coefficients of more than `max_bytes` are refused: in memory, steps of many outputs are
+    much larger than in a document.
     """
     n_iter, n_outputs, n_gone = document.n_iter, len(model.intercept), len(path.gone)
     place = f"{_PLACE}.atoms"
@@ -95,12 +95,12 @@ def read_path(
     later = read_entered(path.atoms, place, n_gone, n_iter + 1)
     entered = np.array([*model.entered, *left, *later], dtype=np.intp)[order]
     if len(path.endings) % n_outputs:
-        refuse(f"{_PLACE}.endings", f"must have {n_outputs} entries, or a multiple of these")
+        refuse(f"{_PLACE}.endings", f"must have {n_outputs} entries, or a multiple of that")
     stack = sparse.vstack if sparse.issparse(others) else np.vstack
     atoms = stack([model.atoms, others])[order] if path.atoms else model.atoms
     steps = _read_steps(path, n_outputs, entered, max_bytes)
     if len(steps) < n_iter:
-        refuse(f"{_PLACE}.steps", f"are {len(steps)}, and n_iter is {n_iter}")
+        refuse(f"{_PLACE}.steps", f"has {len(steps)} entries, but n_iter is {n_iter}")
     steps = _with_leaves(steps, path, model.dictionary, atoms, max_bytes)
     if isinstance(model.dictionary, TreeDictionary) and model.dictionary.corrects_leaves:
         atoms = model.dictionary.bare(atoms)
@@ -120,15 +120,15 @@ def read_path(
     if model.dictionary.corrects_leaves:
         pairs.append((last.atoms, model.atoms))
     if any(a.shape != b.shape or a.tobytes() != b.tobytes() for a, b in pairs):
-        refuse(f"{_PLACE}.steps", "do not lead to the coefficients of the model")
+        refuse(f"{_PLACE}.steps", "does not lead to the coefficients of the model")
     return trace, last
 
 
 def _read_order(gone: list[int], n_kept: int, n_others: int) -> NDArray[np.intp]:
-    """Return where in the order of entry atoms of the model are, those that left, later ones."""
+    """Return the order of entry of the model's atoms, the removed ones and the later ones."""
     n_first, n_all = n_kept + len(gone), n_kept + n_others
     if len(gone) > n_others or any(a >= b for a, b in pairwise([*gone, n_first])):
-        refuse(f"{_PLACE}.gone", "must name growing places of atoms before the model's last one")
+        refuse(f"{_PLACE}.gone", "must have increasing places before the model's last atom")
     kept = np.setdiff1d(np.arange(n_first), gone)
     places = np.concatenate([kept, np.array(gone, dtype=np.intp), np.arange(n_first, n_all)])
     return np.argsort(places)
@@ -143,31 +143,31 @@ def _read_steps(
         place = f"{_PLACE}.steps[{k - 1}]"
         chosen = sized(step.chosen, n_choices, f"{place}.chosen")
         for atom in chosen:
-            # New atoms come in the order of entry, each at the step that it names itself.
+            # New atoms come in order of entry, each at its own step.
             is_new = atom == n_entered < len(entered) and entered[atom] == k
             if atom >= n_entered and not is_new:
                 refuse(f"{place}.chosen", "does not fit the steps at which the atoms entered")
             n_entered += is_new
         n_bytes += 8 * n_outputs * n_entered
         if n_bytes > max_bytes:
-            refuse(f"{_PLACE}.steps", "take too much memory: pass a larger max_bytes")
+            refuse(f"{_PLACE}.steps", "takes too much memory: pass a larger max_bytes")
         presence.take(chosen, ())
         _remove(step.removed, presence, place)
         if step.removed or len(left):
             left = gone(n_entered, presence.atoms)
         steps.append(replace(_read_step(step, k, presence, n_entered, place), gone=left))
     if n_entered != len(entered):
-        refuse(f"{_PLACE}.steps", f"have {n_entered} atoms, and there are {len(entered)}")
+        refuse(f"{_PLACE}.steps", f"has {n_entered} atoms, but there are {len(entered)}")
     return steps
 
 
 def _with_leaves(
     steps: list[Step], path: PathRecord, dictionary: Dictionary, atoms: Any, max_bytes: float
 ) -> list[Step]:
-    """Return steps with the values of their leaves, where these are corrected."""
+    """Return steps with their leaf values, if leaves are corrected."""
     if not isinstance(dictionary, TreeDictionary) or not dictionary.corrects_leaves:
         if any(record.leaves for record in path.steps):
-            refuse(f"{_PLACE}.steps", "have leaves, and the dictionary does not correct any")
+            refuse(f"{_PLACE}.steps", "has leaves, but the dictionary does not correct them")
         return steps
     sizes = [len(dictionary.leaf_values(atoms[j : j + 1])) for j in range(len(atoms))]
     leaves: tuple[NDArray[np.float64], ...] = ()
@@ -176,13 +176,13 @@ def _with_leaves(
         place, new = f"{_PLACE}.steps[{step.k - 1}].leaves", record.leaves or []
         first = step.n_entered - len(new)
         if len(step.removed):
-            refuse(f"{_PLACE}.steps", "have trees that left, and leaves are corrected")
+            refuse(f"{_PLACE}.steps", "removes trees, but leaves are corrected")
         if not 0 <= first <= len(leaves):
-            refuse(place, f"are of {len(new)} trees, and there are {step.n_entered}")
+            refuse(place, f"has {len(new)} trees, but there are {step.n_entered}")
         wanted = sizes[first : step.n_entered]
         n_bytes += 8 * sum(wanted)
         if n_bytes > max_bytes:
-            refuse(f"{_PLACE}.steps", "take too much memory: pass a larger max_bytes")
+            refuse(f"{_PLACE}.steps", "takes too much memory: pass a larger max_bytes")
         own = [numbers(values, n, place) for values, n in zip(new, wanted, strict=True)]
         for values in own:
             values.setflags(write=False)

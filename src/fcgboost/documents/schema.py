@@ -1,4 +1,4 @@
-"""The shape of model files, as types that they are read into and that their schema follows from."""
+"""The types of model files, from which their JSON schema is derived."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ FORMAT, VERSION = "fcgboost model", 6
 _MAX = sys.float_info.max
 Real = Annotated[float, Meta(ge=-_MAX, le=_MAX)]
 _NotNegative = Annotated[float, Meta(ge=0, le=_MAX)]
-# Numbers that JSON does not have are written by their names.
+# Numbers that JSON does not have are written as names.
 Special = Literal["NaN", "Infinity", "-Infinity"]
 _AnyReal = Real | Special
-# These stay whole where they are.
+# Integers stay integers.
 _Number = int | Real
 _WholeNotNegative = Annotated[int, Meta(ge=0, le=2**53)]
 WholePositive = Annotated[int, Meta(ge=1, le=2**53)]
@@ -30,17 +30,17 @@ _Count = Annotated[int, Meta(ge=1, le=2**31 - 1)]
 _Place = Annotated[int, Meta(ge=0, le=2**31 - 2)]
 _PerOutput = Annotated[list[Real], Meta(min_length=1)]
 _Label = str | bool | int | Real
-#: A parameter of a part, parts and lists left out.
+#: A parameter of a part, other than parts and lists.
 Value = str | bool | Annotated[int, Meta(ge=-(2**53), le=2**53)] | Real | None
 _StatusName: Any = Literal[tuple(Status.__members__)]
 
 
 class Record(Struct, forbid_unknown_fields=True):
-    """An object without keys of one's own."""
+    """An object without unknown keys."""
 
 
 class PartRecord(Record):
-    """A loss, dictionary or the like: the name of its class, and its parameters."""
+    """A loss, dictionary or other part: the name of its class and its parameters."""
 
     part: str
     parameters: dict[str, Any]
@@ -50,7 +50,7 @@ def _part_or(*names: str) -> Any:
     return PartRecord | Literal[names]
 
 
-#: Of the classifier's parameters, those that do not belong to one machine.
+#: The classifier's parameters that do not belong to one machine.
 PARAMETERS: dict[str, Any] = {
     "dictionary": _part_or(*FAMILIES["dictionary"][1]),
     "loss": _part_or(*FAMILIES["loss"][1]),
@@ -71,7 +71,7 @@ PARAMETERS: dict[str, Any] = {
     "n_iter_no_change": WholePositive | None,
     "scoring": str | None,
     "tol": _WholeNotNegative | _NotNegative,
-    # JSON's objects have no keys but strings.
+    # Keys of JSON objects are strings.
     "class_weight": Literal["balanced"] | list[tuple[_Label, WholePositive | _Positive]] | None,
     "warm_start": bool,
     "device": str,
@@ -85,7 +85,7 @@ Parameters: Any = defstruct("Parameters", list(PARAMETERS.items()), forbid_unkno
 
 
 class ClassesRecord(Record):
-    """The class labels in growing order, and their type in NumPy."""
+    """The class labels in increasing order, and their NumPy dtype."""
 
     dtype: Annotated[
         str, Meta(pattern=r"^(bool|u?int(8|16|32|64)|float(16|32|64)|U[1-9][0-9]{0,6}|object)$")
@@ -101,14 +101,14 @@ class LinkRecord(Record):
 
 
 class LimitsRecord(Record):
-    """Inputs beyond them count as at the limit."""
+    """Inputs are clipped to these limits."""
 
     low: list[Real]
     high: list[Real]
 
 
 class StorageRecord(Record):
-    """Whether atoms are dense or sparse, their type in NumPy, their length."""
+    """Whether atoms are dense or sparse, their NumPy dtype, and their length."""
 
     kind: Literal["dense", "csr_matrix", "csr_array"]
     dtype: Literal["float64", "float32", "int64", "int32"]
@@ -116,7 +116,7 @@ class StorageRecord(Record):
 
 
 class AtomRecord(Record):
-    """The step at which an atom entered; its row, or where the row is not zero and what it is."""
+    """The step at which an atom entered; its row, or the places and values of non-zeros."""
 
     step: _Count
     row: list[_Number] | UnsetType = UNSET
@@ -131,7 +131,7 @@ class ModelAtomRecord(AtomRecord, kw_only=True):
 
 
 class ModelRecord(Record):
-    """The decision values are the intercept and the sum of coefficients times atoms."""
+    """The decision values are the intercept plus the sum of coefficients times atoms."""
 
     dictionary: PartRecord
     loss: PartRecord
@@ -143,10 +143,9 @@ class ModelRecord(Record):
 
 
 class StepRecord(Record):
-    """A step: of every output the coefficients of the atoms that it has, in its own order.
+    """A step: for each output, the coefficients of its atoms in its own order.
 
-    Where the leaves of trees are corrected: their values, of the newest trees alone if others have
-    those of the last step.
+    If leaves are corrected, `leaves` has those of the newest trees; others did not change.
     """
 
     chosen: Annotated[list[Annotated[int, Meta(ge=-1, le=2**31 - 1)]], Meta(min_length=1)]
@@ -164,7 +163,7 @@ class StepRecord(Record):
 
 
 class PathRecord(Record):
-    """Every step of the fit, atoms gone or entered after n_iter steps, and metrics, if any."""
+    """All steps, atoms that were removed or entered after n_iter steps, and metrics if any."""
 
     start: _PerOutput
     endings: Annotated[list[_StatusName | None], Meta(min_length=1)]
@@ -175,7 +174,7 @@ class PathRecord(Record):
 
 
 class NumberOutputRecord(Record):
-    """A number made of a number, whether it is missing, or a part of a date; who sees it."""
+    """An output of a number: its value, whether it is missing, or a part of a date."""
 
     part: Literal["value", "missing", "month", "weekday", "hour"]
     fill: Real | None
@@ -193,7 +192,7 @@ class NumberRecord(Record, tag_field="kind", tag="number"):
 
 
 class LevelOutputRecord(Record):
-    """Whether a text is a level, or a number for each level, and last for missing ones."""
+    """Whether a text is a level, or a number for each level and for missing values."""
 
     part: str
     level: _Place | None
@@ -202,7 +201,7 @@ class LevelOutputRecord(Record):
 
 
 class CategoryRecord(Record, tag_field="kind", tag="category"):
-    """A column of texts."""
+    """A column of text."""
 
     name: str
     levels: tuple[str, ...]
@@ -218,7 +217,7 @@ class SkippedRecord(Record, tag_field="kind", tag="skipped"):
 
 
 class EncoderParameters(Record):
-    """Those of a TableEncoder."""
+    """The parameters of a TableEncoder."""
 
     max_levels: WholePositive
     min_count: WholePositive
@@ -228,7 +227,7 @@ class EncoderParameters(Record):
 class EncoderRecord(Record):
     """The columns of a table, whose outputs are the inputs of the model.
 
-    They belong to the classifier, or to a TableEncoder, which has parameters.
+    With parameters they belong to a TableEncoder, otherwise to the classifier.
     """
 
     parameters: EncoderParameters | None
@@ -244,7 +243,7 @@ class Document(Record):
     written_by: str
     about: dict[str, Any]
     encoder: EncoderRecord | None
-    #: What stands for missing values, where the inputs are numbers as they come.
+    #: Replacements of missing values, if the inputs are plain numbers.
     fills: list[Real] | None
     n_features: _Count
     feature_names: list[str] | None
@@ -258,5 +257,5 @@ class Document(Record):
     link: LinkRecord | None
     model: ModelRecord
     path: PathRecord | None
-    #: Training rows, as atoms see them, that predictions are explained against.
+    #: Background rows for explanations, as atoms see them.
     background: Annotated[list[list[_AnyReal]], Meta(min_length=1, max_length=100)] | None

@@ -1,4 +1,4 @@
-"""Models for places without Python: C99 and ONNX."""
+"""Export of models to C99 and ONNX."""
 
 from fcgboost.export.c import save_c, to_c
 from fcgboost.export.onnx import save_onnx, to_onnx

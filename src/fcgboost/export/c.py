@@ -27,26 +27,27 @@ _SHAPES = {
 
 
 def to_c(model: Any, *, precision: str = "double", name: str = "fcgboost") -> str:
-    """Write a model as one C99 text: a header file that is also C++, without allocation.
+    """Return a model as a C99 header, also valid C++, that allocates no memory.
 
     Parameters
     ----------
-    model : classifier of the package, or Pipeline of TableEncoder and such a classifier
+    model : classifier of fcgboost, or Pipeline of a TableEncoder and such a classifier
+        The fitted model.
     precision : {"double", "float"}, default="double"
         The type of all numbers, in tables and in arithmetic.
     name : str, default="fcgboost"
-        What all names in the text begin with, so that several models fit in one program.
+        The prefix of all names, so that several models fit into one program.
 
     Returns
     -------
     str
-        Its opening comment says which functions there are, and how large tables and text are.
+        The source, whose opening comment lists the functions and the sizes of tables and text.
 
     Raises
     ------
     ValueError
-        For a dictionary or loss of one's own, for text that C cannot hold, and for numbers or
-        columns that a float cannot.
+        For user-defined dictionaries or losses, text that C cannot hold, and numbers or columns
+        that a float cannot represent.
 
     Examples
     --------
@@ -60,8 +61,8 @@ def to_c(model: Any, *, precision: str = "double", name: str = "fcgboost") -> st
         raise ValueError(f"precision must be one of {list(PRECISIONS)}, got {precision!r}.")
     if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name):
         raise ValueError(
-            "name must be a name in C: letters, digits and underscores, a letter first; "
-            f"got {name!r}."
+            "name must be a C identifier (letters, digits and underscores, starting with a "
+            f"letter), got {name!r}."
         )
     return _text(Program(formula_of(model, precision), name, PRECISIONS[precision]))
 
@@ -69,7 +70,7 @@ def to_c(model: Any, *, precision: str = "double", name: str = "fcgboost") -> st
 def save_c(
     model: Any, path: str | os.PathLike[str], *, precision: str = "double", name: str = "fcgboost"
 ) -> int:
-    """Write `to_c` to a file, in full or not at all; return its size in bytes."""
+    """Save the result of `to_c` to a file, in full or not at all; return its size in bytes."""
     return write_whole(path, to_c(model, precision=precision, name=name))
 
 

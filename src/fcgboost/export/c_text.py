@@ -185,9 +185,9 @@ def string(text: str) -> str:
     """Write a string literal in ASCII, as UTF-8 bytes; nothing in it can be a trigraph."""
     code = utf8(text, "C")
     if 0 in code:
-        raise ValueError(f"{text!r} cannot be written in C: there, text ends at its first NUL.")
+        raise ValueError(f"{text!r} cannot be written in C, where text ends at the first NUL.")
     if len(code) > _LONGEST_TEXT:
-        problem = f"it has {len(code)} bytes, and C99 knows {_LONGEST_TEXT}: shorten this text"
+        problem = f"it has {len(code)} bytes, but C99 allows {_LONGEST_TEXT}: shorten this text"
         raise ValueError(f"{text[:40]!r}... cannot be written in C: {problem}.")
     # Three octal digits always: a digit that follows cannot be taken for one more.
     body = "".join(chr(byte) if byte in _PLAIN else f"\\{byte:03o}" for byte in code)

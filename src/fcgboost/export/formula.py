@@ -173,7 +173,7 @@ def _check_floats(formula: Formula) -> None:
     for j in (sources.in_order[place][0] for place in np.flatnonzero(is_lost)):
         name = sources.all[j].column.name or (formula.names or {j: f"x{j}"})[j]
         raise ValueError(
-            f"The column {name!r} lies so far from zero that floats hardly tell its values apart: "
+            f"The column {name!r} lies so far from zero that floats cannot separate its values: "
             "export with precision='double' (C), input_type='double' (ONNX), or subtract its mean."
         )
 
@@ -257,8 +257,8 @@ def _kind(dictionary: Dictionary) -> str:
         if all(getattr(found, name, None) is getattr(known, name, None) for name in _VALUES):
             return kind
     raise ValueError(
-        f"{found.__name__} cannot be exported: the atoms that C and ONNX can express are those "
-        f"of {', '.join(known.__name__ for known in _KINDS.values())}, and unions of these."
+        f"{found.__name__} cannot be exported to C or ONNX: use one of "
+        f"{', '.join(known.__name__ for known in _KINDS.values())}, or a union of these."
     )
 
 
@@ -268,8 +268,8 @@ def _probability(loss: Loss) -> str | None:
     form = _PROBABILITIES.get(type(loss).probability)
     if form is None:
         raise ValueError(
-            f"{type(loss).__name__} cannot be exported: the probabilities that C and ONNX can "
-            "express are those of SquaredHinge, Square and CubedHinge."
+            f"The probabilities of {type(loss).__name__} cannot be exported to C or ONNX: use "
+            "SquaredHinge, Square or CubedHinge."
         )
     return form
 
@@ -280,8 +280,8 @@ def _labels(classes: Any) -> list[Any]:
         if all(isinstance(label, kind) for label in labels):
             return labels
     raise ValueError(
-        "Labels of mixed or unknown types cannot be exported: they must all be text, whole "
-        f"numbers, numbers or booleans, got {labels}."
+        "Labels of mixed or unknown types cannot be exported: they must all be strings, integers, "
+        f"floats or booleans, got {labels}."
     )
 
 

@@ -21,31 +21,32 @@ _OUTPUTS = ("label", "probabilities", "decision")
 
 
 def to_onnx(model: Any, *, input_type: str = "float") -> Any:
-    """Write a model as an ONNX graph of common operators.
+    """Return a model as an ONNX graph of common operators.
 
-    Arithmetic is in double precision inside, as in Python, whatever the type of inputs and outputs.
+    Arithmetic is in double precision, as in Python, whatever the types of inputs and outputs.
 
     Parameters
     ----------
-    model : classifier of the package, or Pipeline of TableEncoder and such a classifier
+    model : classifier of fcgboost, or Pipeline of a TableEncoder and such a classifier
+        The fitted model.
     input_type : {"float", "double"}, default="float"
-        The type of inputs that are numbers, of probabilities and of decision values; dates are
-        double.
+        The type of numeric inputs, probabilities and decision values; dates are double.
 
     Returns
     -------
     onnx.ModelProto
-        Its input is `X` of shape (n, n_features); of a table with texts or dates, and with an
-        encoder, there is one input of shape (n, 1) for every column. NaN and the empty text are
-        missing. Its outputs are `label` of shape (n,), `probabilities` of shape (n, n_classes)
-        where the loss determines them, and `decision` of the shape that `decision_function` gives.
+        The input is `X` of shape (n, n_features), or for a table with text or dates, and with an
+        encoder, one input of shape (n, 1) per column; NaN and empty strings are missing. The
+        outputs are `label` of shape (n,), `probabilities` of shape (n, n_classes) if the model has
+        them, and `decision` in the shape of `decision_function`.
 
     Raises
     ------
     ImportError
-        Without the package onnx.
+        If onnx is not installed.
     ValueError
-        For a dictionary or loss of one's own, unknown types of labels, columns that floats lose.
+        For user-defined dictionaries or losses, unsupported label types, and columns that floats
+        cannot represent.
     """
     onnx = import_onnx()
     if input_type not in _TYPES:
@@ -80,7 +81,7 @@ def to_onnx(model: Any, *, input_type: str = "float") -> Any:
 
 
 def save_onnx(model: Any, path: str | os.PathLike[str], *, input_type: str = "float") -> int:
-    """Write `to_onnx` to a file, in full or not at all; return its size in bytes."""
+    """Save the result of `to_onnx` to a file, in full or not at all; return its size in bytes."""
     return write_whole(path, to_onnx(model, input_type=input_type).SerializeToString())
 
 

@@ -19,7 +19,7 @@ def import_onnx() -> Any:
         import onnx
     except ImportError as error:
         raise ImportError(
-            "ONNX export needs the package onnx: python -m pip install 'fcgboost[onnx]'"
+            "ONNX export needs the package onnx: pip install 'fcgboost[onnx]'."
         ) from error
     return onnx
 

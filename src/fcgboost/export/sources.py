@@ -56,8 +56,8 @@ def sources_of(encoder: TableEncoder | None, classifier: BaseFCGBoost) -> Source
     if encoder is not None:
         if inputs is not None and not isinstance(inputs, PlainInputs):
             raise ValueError(
-                "A classifier behind a TableEncoder can be exported if it takes the numbers as "
-                "they are: fit it without categorical_features, or to the table itself."
+                "A classifier behind a TableEncoder can only be exported if its inputs are plain "
+                "numbers: fit it without categorical_features, or to the table itself."
             )
         return Sources(encoder.columns_, is_table=True)
     plain = [NumberColumn("")] * classifier.n_features_in_

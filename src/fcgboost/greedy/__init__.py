@@ -1,1 +1,1 @@
-"""The greedy loop, and what one step of it is made of."""
+"""The greedy loop and its steps."""

@@ -1,4 +1,4 @@
-"""What one path is made with, and what its outputs choose in a step."""
+"""The recipe of a path, and the choice of atoms in a step."""
 
 from __future__ import annotations
 
@@ -14,40 +14,38 @@ from fcgboost.selection.fixed import Choice, Chooser, Request, Selection
 from fcgboost.selection.gain import Gain
 from fcgboost.stopping import Status
 
-# A score below this share of the first score, or of the loss of no model at all, is a sum of
-# rounding errors.
+# A score below this share of the first score, or of the loss without a model, is rounding.
 _ROUNDING = 1e-14
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """What the loop needs to know besides the data."""
+    """All that the loop needs besides the data."""
 
     loss: Loss
     scheme: Scheme
     selection: Selection
     #: The size of a fixed dictionary.
     n_candidates: int
-    #: The step limit, which is also the room kept for columns.
+    #: The step limit, which is also the capacity for columns.
     max_iter: int
     l2: float
     fit_intercept: bool
     normalize: bool
     reselect: bool
-    #: A best score below tol times the first one ends an output.
+    #: An output ends once its best score falls below tol times the first one.
     tol: float
     #: The seed of all draws.
     key: int
-    #: Whether atoms may leave.
     removal: Removal | None = None
-    #: Other ridges that the same atoms are fitted with whenever they are corrected.
+    #: Further ridge penalties with which the same atoms are corrected.
     other_l2: tuple[float, ...] = ()
 
 
 def choose(
     design: Design, recipe: Recipe, outputs: Sequence[Output], chooser: Chooser, k: int
 ) -> None:
-    """Choose an atom for every output, each with its own ridge, or say why it has ended."""
+    """Choose an atom for each output, or set the status with which it ends."""
     divisor: Divisor = "norm" if recipe.normalize else design.dictionary.scaling
     repeats = recipe.scheme.reselects or recipe.reselect
     request = Request(
@@ -63,10 +61,10 @@ def choose(
 
 
 def _ending(recipe: Recipe, output: Output, choice: Choice | None) -> Status | None:
-    """Say why an output cannot take its choice, if so."""
+    """Return why an output cannot take its choice, if so."""
     if choice is None:
         return Status.EXHAUSTED
-    # No residual is larger than that of no model at all.
+    # No residual is larger than the one without a model.
     if choice.score <= _ROUNDING * max(output.null, output.first_score):
         return Status.ZERO_SCORE
     if choice.score < recipe.tol * output.first_score:

@@ -1,13 +1,12 @@
-"""Which atoms leave again: those that later ones have made superfluous.
+"""Removal of atoms that later ones have made superfluous.
 
-After a correction the atom that would be missed least is looked for. At a solution u of the
-corrective problem with Hessian H, the quadratic model says that the objective rises by
+At a solution u of the corrective problem with Hessian H, the quadratic model predicts that the
+objective rises by
 
     u_j^2 / (2 [H^-1]_jj)
 
-if atom j leaves and all other coefficients are corrected. Newton's method has H already. The model
-also says where the others go, u - (u_j / [H^-1]_jj) H^-1 e_j, and what the objective really is at
-that point decides: correction can only lower it from there.
+if atom j is removed and all other coefficients are corrected, to u - (u_j / [H^-1]_jj) H^-1 e_j.
+The true objective at that point decides: correction can only lower it from there.
 """
 
 from __future__ import annotations
@@ -22,27 +21,26 @@ from fcgboost.greedy.outputs import Output
 from fcgboost.parts import Part, check_positive
 from fcgboost.solvers.base import Point, Solution
 
-# Relative to the diagonal: keeps the inverse finite where atoms depend on each other.
+# Relative to the diagonal; keeps the inverse finite if atoms are linearly dependent.
 _JITTER = 1e-10
-# Rises within this share of the least are ties, which go to the oldest atom: rounding on another
-# machine must not decide who leaves.
+# Rises within this share of the least are ties, which go to the oldest atom, so that rounding does
+# not decide.
 _TIE = 1e-6
 
 
 class Removal(Part):
-    """Atoms leave when what they give is small beside what the newest one gave.
+    """Remove atoms whose contribution is small compared with the newest one's.
 
-    After the correction of a step, the atom that would be missed least leaves as long as the
-    objective rises by no more than `share` times what the step has gained, all atoms that leave in
-    the step taken together (after T. Zhang, "Adaptive forward-backward greedy algorithm for
-    learning sparse representations", IEEE Trans. Inform. Theory 57, 2011). So every step lowers the
-    objective by at least 1 - share of its gain, and the loop cannot run in circles. An atom that
-    left may be chosen again.
+    After the correction of a step, the least useful atom is removed as long as all removals of the
+    step together raise the objective by at most `share` times the step's gain (after T. Zhang,
+    "Adaptive forward-backward greedy algorithm for learning sparse representations", IEEE Trans.
+    Inform. Theory 57, 2011). So every step keeps at least 1 - share of its gain, and the loop
+    cannot cycle. A removed atom may be chosen again.
 
     Parameters
     ----------
     share : float, default=0.5
-        Between 0 and 1.
+        Between 0 and 1, both excluded.
     """
 
     def __init__(self, share: float = 0.5) -> None:
@@ -54,15 +52,14 @@ class Removal(Part):
             raise ValueError(f"Removal: share must be less than 1, got {self.share!r}.")
 
     def limit(self, before: float, after: float) -> float:
-        """Return what the objective may rise to again after a step that lowered it."""
+        """Return the largest objective that removals after a step may lead to."""
         return after + self.share * max(0.0, before - after)
 
 
 def least_missed(output: Output, newest: int, limit: float) -> tuple[int, Point] | None:
-    """Find the column of a solved output that is missed least, and the best point without it.
+    """Return the least useful column of a solved output but the newest, and the point without it.
 
-    The newest column stays. None if the objective would be above the limit, by the quadratic model
-    or in truth.
+    None if the objective would exceed the limit, by the quadratic model or in truth.
     """
     inverse = _inverse_hessian(output)
     rises = output.coef**2 / (2.0 * np.diag(inverse))
@@ -72,7 +69,7 @@ def least_missed(output: Output, newest: int, limit: float) -> tuple[int, Point]
     if least == np.inf or least > limit - output.objective:
         return None
     j = int(np.flatnonzero(rises <= (1.0 + _TIE) * least)[0])
-    # Where the quadratic model without the column is lowest.
+    # The minimum of the quadratic model without the column.
     coef = output.coef - output.coef[j] / inverse[j, j] * inverse[:, j]
     coef[j] = 0.0
     point = output.problem.look(coef)
@@ -80,7 +77,6 @@ def least_missed(output: Output, newest: int, limit: float) -> tuple[int, Point]
 
 
 def _inverse_hessian(output: Output) -> Array:
-    """Return the inverse of the Hessian of the objective, a k x k matrix."""
     hessian = output.problem.gram(output.problem.look(output.coef))
     np.einsum("ii->i", hessian)[:] += 2.0 * output.problem.penalty
     sizes = np.sqrt(np.diag(hessian))
@@ -91,16 +87,16 @@ def _inverse_hessian(output: Output) -> Array:
     return inverse
 
 
-#: Corrects the coefficients of an output; is given the column of the newest atom.
+#: Corrects the coefficients of an output, given the column of the newest atom.
 Correct = Callable[[Output, int], Solution]
 
 
 def eliminate(
     output: Output, newest: int, limit: float, correct: Correct
 ) -> tuple[list[Solution], list[int]]:
-    """Let atoms leave an output at its solution as long as the objective stays within a limit.
+    """Remove atoms from a solved output while the objective stays within a limit.
 
-    The newest column stays. Return the corrections, and the positions of the atoms that left.
+    The newest column stays. Return the corrections and the positions of the removed atoms.
     """
     solutions: list[Solution] = []
     gone = []
@@ -111,6 +107,6 @@ def eliminate(
         output.coef = start = np.delete(point.coef, column)
         solutions.append(correct(output, newest))
         if output.objective > point.objective:
-            # A solver that is stopped early may end above where it began.
+            # A solver that stops early may end above its start.
             output.coef, output.objective = start, point.objective
     return solutions, gone

@@ -1,8 +1,8 @@
 """THE loop: select, correct, record, stop.
 
-One loop serves every dictionary, loss, scheme, solver, selection and stopping rule, and any
-number of outputs: one-against-rest is one loop whose outputs each keep their own atoms and
-share the pass over the candidates. Paths that differ in their ridge alone share it the same way.
+One loop serves every dictionary, loss, scheme, solver, selection and stopping rule, and any number
+of outputs: one-versus-rest is one loop whose outputs keep their own atoms and share the pass over
+the candidates, as do paths that differ only in their ridge penalty.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ def fit_path(
     watcher: Watcher | None = None,
     resume: Trace | None = None,
 ) -> tuple[Trace, Status]:
-    """Run the greedy loop for targets of -1 and +1, one m-vector per output.
+    """Run the greedy loop for targets of -1 and +1, one vector per output.
 
-    The rules are asked after every step, in order: the first answer counts. The validator scores
-    every step; the watcher sees each with a function that gives the path so far, and may end it.
-    A path on the same data to go on from is `resume`.
+    After every step the validator scores it and the rules are asked, in order: the first answer
+    counts. The watcher sees the step and a function that returns the path so far, and may end it.
+    `resume` is a path on the same data to continue.
     """
     path = _Path(design, targets, recipe, rules, validator, watcher, resume)
     _run([path])
@@ -55,10 +55,9 @@ def fit_ridges(
     rules: Sequence[StoppingRule],
     validator: StepScore | None,
 ) -> list[Trace]:
-    """Run the greedy loop once; return the corrected steps of every ridge, `l2`, then `other_l2`.
+    """Run the greedy loop once; return the corrected steps of each ridge, `l2`, then `other_l2`.
 
-    All of them have the atoms that the first one chose. Rules hear the step of the ridge with the
-    best score.
+    All have the atoms that the first one chose. Rules see the step of the best-scoring ridge.
     """
     path = _Path(design, targets, recipe, rules, validator)
     _run([path])
@@ -72,9 +71,9 @@ def fit_paths(
     recipes: Sequence[Recipe],
     rules: Sequence[StoppingRule] = (),
 ) -> list[Trace]:
-    """Run the greedy loop once for recipes that differ in l2 alone.
+    """Run the greedy loop once for recipes that differ only in l2.
 
-    They share every pass over the candidates; each path is the one `fit_path` gives. The rules hear
+    They share every pass over the candidates; each path equals that of `fit_path`. The rules see
     the steps of all paths.
     """
     paths = [_Path(design, targets, recipe, rules) for recipe in recipes]
@@ -83,12 +82,11 @@ def fit_paths(
 
 
 def _run(paths: Sequence[_Path]) -> None:
-    """Let paths go side by side until every one has ended."""
+    """Advance paths side by side until all have ended."""
     recipe, design = paths[0].recipe, paths[0].design
     chooser = recipe.selection.chooser(design, recipe.n_candidates, recipe.key)
     while running := [path for path in paths if path.status is None]:
         k = len(running[0].steps) + 1
-        # In one pass over the candidates.
         if outputs := [one for path in running for one in path.outputs if one.status is None]:
             choose(design, recipe, outputs, chooser, k)
         for path in running:
@@ -97,7 +95,7 @@ def _run(paths: Sequence[_Path]) -> None:
 
 @dataclass(eq=False)
 class _Path:
-    """The state of one path, and who hears of its steps."""
+    """The state of one path."""
 
     design: Design
     targets: InitVar[Sequence[Array]]
@@ -108,7 +106,7 @@ class _Path:
     resume: InitVar[Trace | None] = None
     registry: Registry = field(default_factory=Registry)
     steps: list[Step] = field(default_factory=list)
-    #: How the path ended; None while it goes on.
+    #: Why the path ended; None while it continues.
     status: Status | None = None
 
     def __post_init__(self, targets: Sequence[Array], resume: Trace | None) -> None:
@@ -118,11 +116,11 @@ class _Path:
             make_output(design, target, recipe.loss, ridges, recipe.max_iter, recipe.fit_intercept)
             for target in targets
         ]
-        #: The corrected steps: that of the path, and those of the other ridges.
+        #: The corrected steps, each for all ridges.
         self.judged: list[list[Step]] = []
         self.start = np.array([output.intercept for output in self.outputs])
         self.start.setflags(write=False)
-        #: The objective of no model at all.
+        #: The objective without a model.
         self.null = sum(output.null for output in self.outputs)
         self.started = time.perf_counter()
         self.no_atoms = design.dictionary.candidates(design.sample(1, recipe.key), 1, 0)[:0]
@@ -136,24 +134,23 @@ class _Path:
         """Return why the path ends here, if so."""
         if len(self.steps) >= self.recipe.max_iter:
             return self.ending
-        # Candidates made anew in every step never run out, even when nothing is left to fit.
+        # Fresh candidates never run out, even if nothing is left to fit.
         is_endless = not (self.recipe.selection.is_fixed or self.recipe.scheme.reselects)
         return Status.NO_GAIN if is_endless and gains_nothing(self.steps, self.null) else None
 
     @property
     def ending(self) -> Status:
-        """How the outputs ended; the step limit where one could have gone on."""
+        """Why the outputs ended; the step limit if one could have continued."""
         endings = [output.status for output in self.outputs]
         return endings[0] or Status.STEP_LIMIT if all(endings) else Status.STEP_LIMIT
 
     def advance(self, k: int) -> None:
-        """Make a step with what the outputs chose, or end where none can go on."""
+        """Make a step with what the outputs chose, or end if none can continue."""
         if all(output.status for output in self.outputs):
             self.status = self.ending
             self._finish()
             return
         heard = self._record(*self._correct(k), k)
-        # All of them hear of the step; the first answer counts.
         endings = [rule(heard) for rule in self.rules]
         if self.watcher is not None:
             endings.append(self.watcher(heard, self.trace))
@@ -163,11 +160,10 @@ class _Path:
 
     @property
     def is_behind(self) -> bool:
-        """Whether atoms have entered since all coefficients were corrected."""
         return any(output.is_behind for output in self.outputs)
 
     def _finish(self) -> None:
-        """Correct all coefficients in the last step, unless that was done."""
+        """Correct all coefficients in the last step, unless already done."""
         if not self.is_behind:
             return
         last, solutions = self.steps.pop(), list[Solution]()
@@ -176,7 +172,7 @@ class _Path:
         self._record(solutions, [], last.k, last)
 
     def _correct(self, k: int) -> tuple[list[Solution], list[tuple[int, int]]]:
-        """Let the chosen atoms in, move the coefficients, and let others leave."""
+        """Add the chosen atoms, update the coefficients, and remove atoms."""
         solutions, removed = list[Solution](), list[tuple[int, int]]()
         pairs = [(output, self._take(k, output)) for output in self.outputs]
         if not self._is_due(k, [len(output.atoms) for output in self.outputs]):
@@ -192,16 +188,16 @@ class _Path:
         return solutions, removed
 
     def _is_due(self, k: int, n_atoms: Sequence[int]) -> bool:
-        """Whether all coefficients of all outputs are to be corrected; these have n_atoms."""
+        """Return whether step k corrects all coefficients of outputs with n_atoms."""
         recipe = self.recipe
-        # Who leaves, or comes again, is told where all coefficients are at their best.
+        # Removal and reselection are decided at corrected coefficients.
         if k == recipe.max_iter or recipe.removal is not None or recipe.reselect:
             return True
         pairs = zip(self.outputs, n_atoms, strict=True)
         return any(recipe.scheme.is_due(n, output.n_corrected) for output, n in pairs)
 
     def _take(self, k: int, output: Output) -> int | None:
-        """Let the atom that an output chose in; return its column, None where it has ended."""
+        """Add the atom that an output chose; return its column, None if it has ended."""
         choice = output.choice
         if choice is None or output.status is not None:
             return None
@@ -212,13 +208,13 @@ class _Path:
         return output.take(place, choice.atom, choice.id)
 
     def _key(self, id_: int, number: int) -> int:
-        """Return what an atom is known by: with leaves of its own it belongs to one output."""
+        """Return the key of an atom; with corrected leaves it belongs to one output."""
         return id_ + (number << 64) if self.design.dictionary.corrects_leaves else id_
 
     def _correct_all(
         self, k: int, output: Output, newest: int | None
     ) -> tuple[list[Solution], list[int]]:
-        """Move all coefficients of an output, with all ridges; return the atoms that left, too."""
+        """Correct an output for all ridges; return the solutions and the removed atoms."""
         before, left = output.objective, list[int]()
         output.n_corrected = len(output.atoms)
         solutions = [self._move(k, output, newest or 0)]
@@ -231,7 +227,7 @@ class _Path:
         return solutions, left
 
     def _advance(self, output: Output, newest: int) -> list[Solution]:
-        """Move the coefficients of a new column alone; return nothing where that cannot be done."""
+        """Fit the coefficients of a new column only; return nothing if that is impossible."""
         problem = output.problem
         found = output.columns.step(problem.output, output.coef, newest, problem.l2)
         if found is None:
@@ -241,7 +237,6 @@ class _Path:
         return [Solution(output.coef, output.objective, Status.NOT_CONVERGED, 0, 0.0)]
 
     def _move(self, k: int, one: Coefficients, newest: int) -> Solution:
-        """Move the coefficients of an output, or of one that follows it."""
         solution = self.recipe.scheme.update(one.problem, one.coef, newest, k)
         one.coef, one.objective = solution.coef, solution.objective
         return solution
@@ -253,7 +248,7 @@ class _Path:
         k: int,
         last: Step | None = None,
     ) -> Step:
-        """Write down a step, or the last one again, and score it; return the best ridge's."""
+        """Record and score a step, or the last one again; return that of the best ridge."""
         is_judged = not self.is_behind
         n_ridges = 1 + len(self.recipe.other_l2) if is_judged else 1
         changes: dict[str, Any] = {}
@@ -272,7 +267,7 @@ class _Path:
         return max(steps, key=lambda step: step.validation_score or 0.0)
 
     def _step(self, ridge: int, solutions: list[Solution], k: int) -> Step:
-        """Return the record of a step with one of the ridges."""
+        """Return the record of a step for one of the ridges."""
         n_outputs = len(self.outputs)
         coef = np.zeros((n_outputs, len(self.registry.rows)))
         chosen, small = [-1] * n_outputs, np.zeros((3, n_outputs))
@@ -298,8 +293,8 @@ class _Path:
         )
 
     def _leaves(self, ridge: int) -> tuple[Array, ...]:
-        """Return the values of all leaves, tree after tree."""
-        # Trees that were there keep their arrays: few steps correct them.
+        """Return the leaf values of all trees."""
+        # Unless corrected, earlier trees keep their arrays.
         known = self.steps[-1].leaves if self.is_behind and self.steps else ()
         leaves = dict(enumerate(known))
         for output in self.outputs:
@@ -310,7 +305,7 @@ class _Path:
         return tuple(leaves[place] for place in sorted(leaves))
 
     def trace(self, steps: Sequence[Step] | None = None) -> Trace:
-        """Collect the atoms that entered, and the steps, or those of another ridge."""
+        """Return the path so far, or with the steps of another ridge."""
         steps = self.steps if steps is None else steps
         entered = np.array(self.registry.entered, dtype=np.intp)
         atoms, dictionary = self.registry.atoms(self.no_atoms), self.design.dictionary
@@ -320,7 +315,7 @@ class _Path:
         return Trace(tuple(steps), atoms, entered, self.start, endings)
 
     def _replay(self, trace: Trace) -> None:
-        """Bring back the state at the end of a trace, without solving anything again."""
+        """Restore the state at the end of a trace without solving anything."""
         last = trace[-1]
         self.steps = list(trace)
         self.started -= last.seconds

@@ -1,4 +1,4 @@
-"""The state of one output of the loop: its columns, which atoms they are, its coefficients."""
+"""The state of one output of the loop: its columns, atoms and coefficients."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LABELS = np.array([-1.0, 1.0])
 
 @dataclass(eq=False)
 class Coefficients:
-    """The coefficients of some columns with one ridge."""
+    """The coefficients of the columns for one ridge penalty."""
 
     problem: Problem
     coef: Array
@@ -28,12 +28,12 @@ class Coefficients:
 
     @property
     def atom_coef(self) -> Array:
-        """The coefficients of atoms (not of columns), the constant left out."""
+        """The coefficients of atoms (not of columns), without the constant."""
         return self.problem.columns.atom_coef(self.coef)
 
     @property
     def leaf_values(self) -> list[Array]:
-        """The coefficients of every tree's leaves, where these are corrected."""
+        """The leaf coefficients of each tree, if leaves are corrected."""
         return self.problem.columns.leaf_values(self.coef)
 
     @property
@@ -43,22 +43,22 @@ class Coefficients:
 
 @dataclass(eq=False)
 class Output(Coefficients):
-    """One class against the rest, in one path."""
+    """One class versus the rest, in one path."""
 
-    #: The objective where all coefficients are zero.
+    #: The objective at zero coefficients.
     null: float
-    #: Those of the same columns with other ridges: corrected with it, they choose nothing.
+    #: Coefficients of the same columns for other ridge penalties: corrected too, but not choosing.
     followers: list[Coefficients]
-    #: The position in the path's trace of every column's atom.
+    #: The position in the trace of each column's atom.
     atoms: list[int] = field(default_factory=list)
-    #: The column of every atom, by its id.
+    #: The column of each atom, by its id.
     places: dict[int, int] = field(default_factory=dict)
-    #: How many atoms there were when all coefficients were last corrected.
+    #: The number of atoms at the last correction of all coefficients.
     n_corrected: int = 0
     first_score: float = 0.0
-    #: What was chosen last.
+    #: The last choice.
     choice: Choice | None = None
-    #: How the output ended; None while it can go on.
+    #: Why the output ended; None while it continues.
     status: Status | None = None
 
     @property
@@ -67,15 +67,15 @@ class Output(Coefficients):
 
     @property
     def is_behind(self) -> bool:
-        """Whether atoms have entered since all coefficients were corrected."""
+        """Whether atoms have entered since the last correction of all coefficients."""
         return self.n_corrected < len(self.atoms)
 
     def point(self, scheme: Scheme, k: int) -> Point:
-        """Return where the residual of step k is taken."""
+        """Return where step k takes the residual."""
         return Point(self.columns, self.problem.output, scheme.anchor(self.problem, self.coef, k))
 
     def take(self, position: int, atom: Any, id_: int) -> int:
-        """Return the column of an atom, appending it if it is not there yet."""
+        """Return the column of an atom, appending it if it is new."""
         if id_ not in self.places:
             self.places[id_] = first = self.columns.n_columns
             self.atoms.append(position)
@@ -86,7 +86,7 @@ class Output(Coefficients):
         return self.places[id_]
 
     def drop(self, column: int) -> int:
-        """Let the atom of a column go; return its position in the path's trace."""
+        """Remove the atom of a column; return its position in the trace."""
         self.places = {id_: j - (j > column) for id_, j in self.places.items() if j != column}
         self.columns.drop(column)
         self.n_corrected -= 1
@@ -103,9 +103,9 @@ def make_output(
     capacity: int,
     has_constant: bool,
 ) -> Output:
-    """Return an output that has the best constant, if any, and no atoms; the first ridge leads."""
+    """Return an output with the best constant, if any, and no atoms; the first ridge leads."""
     columns = design.columns([target] * len(ridges), loss, capacity, has_constant)
-    # Two rows with the weights of the two labels stand for all: weights are counts.
+    # Weights are counts: one row per label represents all.
     weights = columns.label_weights[0]
     coef = np.full(int(has_constant), loss.initial(_LABELS, weights))
     objective, null = (

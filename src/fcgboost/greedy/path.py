@@ -1,4 +1,4 @@
-"""The record of a path: its steps, the atoms that entered, and scores on validation data."""
+"""The record of a path: its steps, its atoms, and scores on validation data."""
 
 from __future__ import annotations
 
@@ -20,22 +20,23 @@ from fcgboost.stopping import Status, Step
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Trace(Sequence[Step]):
-    """One record per step, with the coefficients, so nothing needs to be run again.
+    """A sequence of steps with their coefficients, so that nothing needs to be refitted.
 
     Attributes
     ----------
     steps : tuple of Step
+        The record of each step.
     atoms : ndarray or CSR matrix of shape (n_atoms, n_parameters)
-        Every atom that entered, in order of entry; leaves that are corrected have the value 0.
+        All atoms in order of entry; corrected leaves have the value 0.
     entered : ndarray of shape (n_atoms,)
         The step at which each atom entered.
     start : ndarray of shape (n_outputs,)
-        The constants before the first step.
+        The intercepts before the first step.
     endings : tuple of Status or None
-        How each output ended by itself; None for one that could go on. Of an average of several
-        paths, those of one path after the other.
+        Why each output ended by itself; None if it could continue. For an average, one path after
+        the other.
     metrics : dict of dict of ndarray of shape (n_steps,)
-        What a fit was told to record, for "train" and "validation" rows, by the metrics' names.
+        The recorded metrics by name, for "train" and "validation" rows.
     """
 
     steps: tuple[Step, ...]
@@ -56,7 +57,7 @@ class Trace(Sequence[Step]):
         return len(self.steps)
 
     def __repr__(self) -> str:
-        # Each ending once: an average of several paths with many classes has hundreds.
+        # Each ending once: an average for many classes has hundreds.
         endings = [one and one.name for one in dict.fromkeys(self.endings)]
         return f"Trace(n_steps={len(self)}, n_atoms={len(self.entered)}, endings={endings})"
 
@@ -66,7 +67,7 @@ class Trace(Sequence[Step]):
 
     @property
     def scores(self) -> Array:
-        """The validation scores, NaN where steps were not judged."""
+        """The validation scores; NaN for steps that were not scored."""
         return self.column("validation_score").astype(np.float64)
 
     def model(
@@ -86,16 +87,16 @@ class Trace(Sequence[Step]):
 
 
 class Presence:
-    """Which atoms every output has, step after step."""
+    """Which atoms each output has, step by step."""
 
     def __init__(self, n_outputs: int) -> None:
         #: The positions of the atoms of each output, in its own order.
         self.atoms: list[dict[int, None]] = [{} for _ in range(n_outputs)]
 
     def take(self, chosen: Iterable[int], removed: Iterable[tuple[int, int]]) -> None:
-        """Hear of a step: what the outputs chose, -1 for nothing, and what left.
+        """Update with the positions that the outputs chose, or -1, and those removed.
 
-        Of an average of several paths, what the outputs of one path after the other chose.
+        For an average, the choices are those of one path after the other.
         """
         for own, place in zip(cycle(self.atoms), chosen, strict=False):
             if place >= 0:
@@ -113,7 +114,7 @@ def gone(n_entered: int, owned: Iterable[Iterable[int]]) -> NDArray[np.intp]:
 
 
 class Registry:
-    """All atoms that entered, once each, in order of entry."""
+    """All distinct atoms in order of entry."""
 
     def __init__(self) -> None:
         self.rows: list[Any] = []
@@ -129,21 +130,21 @@ class Registry:
         return self.positions[id_]
 
     def atoms(self, empty: Any) -> Any:
-        """Return all rows as one array; `empty` is an array of no atoms."""
+        """Return all rows as one array; `empty` is an array without atoms."""
         return stack_rows([empty, *self.rows]) if self.rows else empty
 
 
 class StepScore(ABC):
-    """Scores the steps of a path on validation data, wherever that is. Larger is better."""
+    """Scores the steps of a path on validation data, wherever that is; larger is better."""
 
     @abstractmethod
     def __call__(self, steps: Sequence[Step], atoms: Sequence[Any]) -> list[float]:
-        """Score steps with the same atoms: those that entered by then, the known ones first."""
+        """Score steps with the same atoms: all that have entered, those already known first."""
 
     @abstractmethod
     def scores(self, steps: Sequence[Step], atoms: Any) -> list[float]:
-        """Score the steps of a whole path; all its atoms are evaluated at one go."""
+        """Score the steps of a whole path, evaluating all atoms at once."""
 
     @abstractmethod
     def anew(self) -> StepScore:
-        """Return the same for another path."""
+        """Return a fresh score for another path."""

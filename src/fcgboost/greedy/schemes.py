@@ -1,7 +1,7 @@
-"""Update rules: how the coefficients move after a selection.
+"""Update schemes: how the coefficients change once an atom has been chosen.
 
-The classical schemes all read f_k = (1 - a_k) f_{k-1} + b g: they differ in the contraction
-a_k and in what they make of the exact line search for b. Full correction calls a solver.
+The classical schemes have the form f_k = (1 - a_k) f_{k-1} + b g: they differ in the contraction
+a_k and in how they use the exact line search for b. Full correction calls a solver.
 """
 
 from __future__ import annotations
@@ -19,43 +19,43 @@ from fcgboost.stopping import Status
 
 
 class Scheme(Part):
-    """How coefficients move once an atom has been chosen."""
+    """How coefficients change once an atom has been chosen."""
 
-    #: Whether choosing an active atom again makes sense.
+    #: Whether an atom of the model may be chosen again.
     reselects: bool
 
     def anchor(self, problem: Problem, coef: Array, k: int) -> Array:
-        """Return the coefficients at which the gradient of step k is taken: the current ones."""
+        """Return the coefficients at which step k takes the gradient: the current ones."""
         return coef
 
     @abstractmethod
     def update(self, problem: Problem, coef: Array, newest: int, k: int) -> Solution:
         """Return the coefficients after step k = 1, 2, ...
 
-        The column just chosen is at the position `newest`; its coefficient is 0 if it is new.
+        The chosen column is at position `newest`; its coefficient is 0 if it is new.
         """
 
     def is_due(self, n_atoms: int, n_corrected: int) -> bool:
-        """Whether all coefficients move, where there were so many atoms when they last did."""
+        """Return whether to correct all coefficients, given the atoms at the last correction."""
         return True
 
 
 class FullyCorrective(Scheme):
-    """Minimise over all selected atoms (equation "FCG" of the paper).
+    """Minimise over the coefficients of all selected atoms (equation "FCG" of the paper).
 
     Parameters
     ----------
     solver : Solver or None, default=None
-        None: the estimator's solver.
+        None uses the estimator's solver.
     growth : float, default=1.0
-        All coefficients are corrected once there are so many times as many atoms as at the last
-        correction, and at the end of the path; in between, an atom that enters gets the best
-        coefficient of its own, and the constant follows. 1.0 corrects in every step, as do losses
-        without a second derivative, `removal` and `reselect`.
+        Correct all coefficients once the number of atoms has grown by this factor since the last
+        correction, and at the end of the path. In between, only the new atom's coefficient and the
+        intercept are fitted. 1.0 corrects in every step, as do losses without a second derivative,
+        `removal` and `reselect`.
     """
 
     reselects = False
-    # That of a user's class, too, which may have other parameters.
+    # For user-defined subclasses, which may have other parameters.
     growth = 1.0
 
     def __init__(self, solver: Solver | None = None, growth: float = 1.0) -> None:
@@ -67,22 +67,20 @@ class FullyCorrective(Scheme):
             refuse(self, "growth", "a number of at least 1")
 
     def is_due(self, n_atoms: int, n_corrected: int) -> bool:
-        """Whether there are enough new atoms."""
         return n_atoms >= self.growth * n_corrected - 1e-9
 
     def update(self, problem: Problem, coef: Array, newest: int, k: int) -> Solution:
-        """Solve the problem, starting from the last solution."""
         assert self.solver is not None
         return self.solver.solve(problem, coef)
 
 
 class LineScheme(Scheme):
-    """A scheme that moves along the newest atom only; it ignores the ridge."""
+    """A scheme that moves along the newest atom only and ignores the ridge penalty."""
 
     reselects = True
 
     def contraction(self, k: int) -> float:
-        """Return a_k, by which the old function shrinks (the constant does not)."""
+        """Return a_k, by which the old function shrinks (the intercept does not)."""
         return 0.0
 
     @abstractmethod
@@ -109,6 +107,7 @@ class Shrinkage(LineScheme):
     Parameters
     ----------
     nu : float, default=0.1
+        The learning rate.
     """
 
     def __init__(self, nu: float = 0.1) -> None:
@@ -124,11 +123,11 @@ class Shrinkage(LineScheme):
 class Truncation(LineScheme):
     """RTBoosting: f + b g, line search on [-s_k, s_k], s_k = c k^(-2/3) (Zhang and Yu 2005).
 
-    On the paper's simulation the bound never binds for Gauss atoms of width 0.35 and more.
-
     Parameters
     ----------
     c : float, default=1.0
+        The factor of the bound, which in the paper's simulation never binds for Gaussian atoms of
+        width 0.35 and more.
     """
 
     def __init__(self, c: float = 1.0) -> None:
@@ -138,7 +137,7 @@ class Truncation(LineScheme):
         check_positive(self, "c")
 
     def length(self, problem: Problem, base: Array, newest: int, k: int) -> float:
-        """Return the line search, clipped: the objective is convex along the line."""
+        # The objective is convex along the line, so clipping is exact.
         bound = self.c * k ** (-2.0 / 3.0)
         return float(np.clip(line_search(problem, base, newest), -bound, bound))
 
@@ -149,6 +148,7 @@ class Epsilon(LineScheme):
     Parameters
     ----------
     epsilon : float, default=0.01
+        The length of every step.
     """
 
     def __init__(self, epsilon: float = 0.01) -> None:
@@ -169,7 +169,7 @@ class Rescaled(LineScheme):
     Parameters
     ----------
     select_at : {"previous", "rescaled"}, default="previous"
-        Where the gradient is taken: at f_{k-1}, or at (1 - a_k) f_{k-1}.
+        Take the gradient at f_{k-1}, or at (1 - a_k) f_{k-1}.
     """
 
     def __init__(self, select_at: Literal["previous", "rescaled"] = "previous") -> None:
@@ -197,12 +197,11 @@ def _contract(problem: Problem, coef: Array, share: float) -> Array:
 
 
 def line_search(problem: Problem, coef: Array, newest: int) -> float:
-    """Return the b that minimises the mean loss of A coef + b g, g the newest column.
+    """Return the b that minimises the mean loss of A coef + b g, where g is the newest column.
 
-    The slope along the line is monotone, so its root is kept in a bracket and found by Newton
-    steps, by doubling and bisection where the loss has no curvature or a step leaves the
-    bracket. Where the line is flat at its lowest (all margins beyond the hinge) the shortest
-    step counts: Newton's steps reach that end first, bisection looks for it.
+    The slope along the line is monotone. Its root is bracketed and found by Newton steps, or by
+    doubling and bisection if the loss has no curvature or a step leaves the bracket. If the minimum
+    is flat (all margins beyond the hinge), the shortest step is returned.
     """
     rows, loss, is_curved = problem.rows(), problem.loss, isinstance(problem.loss, CurvedLoss)
     f, g = rows.values(coef), rows.A[:, newest]
@@ -223,5 +222,5 @@ def line_search(problem: Problem, coef: Array, newest: int) -> float:
 
 
 def _slope(rows: Rows, f: Any, g: Any) -> float:
-    """Return the derivative of the mean loss at f in the direction g."""
+    """Return the slope of the mean loss at f in the direction g."""
     return float((rows.slopes(f) * g).sum())

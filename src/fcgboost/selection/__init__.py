@@ -1,1 +1,1 @@
-"""Which atom enters: candidates of a fixed dictionary or a sample, or atoms that are learned."""
+"""Selection of atoms: from a fixed dictionary, from samples, or learned."""

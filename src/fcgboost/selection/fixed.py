@@ -1,4 +1,4 @@
-"""Which atom enters: the candidate most correlated with the residual."""
+"""Selection of the candidate that correlates best with the residual."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from fcgboost.designs.base import Candidates, Design, Divisor, Point
 from fcgboost.parts import Part, check_choice, check_count
 from fcgboost.selection.gain import Gain
 
-# Samples from this size on share one order of the rows.
+# Samples of at least this size share one order of the rows.
 _SAMPLE_OF_MANY = 64
-# Products m x n up to this many entries are scanned in full by selection="auto".
+# selection="auto" scores all candidates up to this many values (rows times candidates).
 _SCAN_ENTRIES = 10_000_000
 
 
@@ -35,58 +35,55 @@ class Choice:
 
 @dataclass
 class Request:
-    """What step k wants: an atom for every output."""
+    """What step k needs to choose an atom for each output."""
 
     k: int
-    #: Where every output's residual is taken.
+    #: Where each output takes its residual.
     points: Sequence[Point]
-    #: For every output the ids that it must not choose.
+    #: The ids that each output must not choose.
     excluded: Sequence[Collection[int]]
-    #: What atoms are divided by before they are scored: where they are drawn, and learned.
+    #: What scores are divided by if candidates are pooled, and how learned atoms are scored.
     divisor: Divisor
     gains: Sequence[Gain]
 
 
-#: Chooses an atom for every output; None for one that may choose none.
+#: Chooses an atom for each output; None if there is none to choose.
 Chooser = Callable[[Request], list[Choice | None]]
 
 
 class Selection(Part):
-    """Which candidates are looked at in each step."""
+    """Which candidates each step considers."""
 
-    #: Whether there is one dictionary for all steps, whose size the data decides.
+    #: Whether all steps use one fixed set of candidates.
     is_fixed = True
 
     @abstractmethod
     def chooser(self, design: Design, n: int, key: int) -> Chooser:
-        """Prepare a fit.
-
-        A fixed dictionary has n candidates. The key is the only source of randomness.
-        """
+        """Prepare a fit with n candidates if they are fixed; the key seeds all randomness."""
 
 
 @dataclass(frozen=True)
 class Pool:
-    """The candidates of a step, the words that identify them, and which an output may choose."""
+    """The candidates of a step, their ids, and which ones each output may choose."""
 
     candidates: Candidates
     ids: Words
     allowed: NDArray[np.bool_]
 
     def best(self, request: Request) -> list[Choice | None]:
-        """Choose the best candidate for every output."""
+        """Choose the best candidate for each output."""
         chosen: list[Choice | None] = []
         for best in self.candidates.best(request.points, request.divisor, self.allowed):
             if best is None:
                 chosen.append(None)
                 continue
-            # A copy: a view would keep the whole pool in memory as long as the model lives.
+            # A copy: a view would keep the whole pool alive with the model.
             atom = self.candidates.atoms[best.index : best.index + 1].copy()
             chosen.append(Choice(atom, int(self.ids[best.index]), best.score))
         return chosen
 
 
-#: Returns the pool of step k; for every output the ids that it must not choose.
+#: Returns the pool of step k, given the ids that each output must not choose.
 PoolSource = Callable[[int, Sequence[Collection[int]]], Pool]
 
 
@@ -95,23 +92,22 @@ class PooledSelection(Selection):
 
     @abstractmethod
     def pools(self, design: Design, n: int, key: int) -> PoolSource:
-        """Prepare a fit, as `chooser`."""
+        """Prepare a fit as `chooser` does."""
 
     def chooser(self, design: Design, n: int, key: int) -> Chooser:
-        """Take the best of every pool."""
         pools = self.pools(design, n, key)
         return lambda request: pools(request.k, request.excluded).best(request)
 
 
 class AllCandidates(PooledSelection):
-    """Score all n candidates of one fixed dictionary in every step, as the paper does.
+    """Score all candidates in every step, as the paper does.
 
     Parameters
     ----------
     store : bool or "auto", default="auto"
-        Whether to keep the m x n matrix of their values: "auto" keeps it if it fits
-        scikit-learn's `working_memory`, and else evaluates it in blocks; the model is the same.
-        True is an error if it does not fit.
+        Whether to store the matrix of their values at all rows. "auto" stores it if it fits into
+        scikit-learn's `working_memory`, and evaluates it in blocks otherwise; True raises an error
+        if it does not fit. The model is the same.
     """
 
     def __init__(self, store: bool | Literal["auto"] = "auto") -> None:
@@ -122,7 +118,6 @@ class AllCandidates(PooledSelection):
             check_choice(self, "store", ("auto",))
 
     def pools(self, design: Design, n: int, key: int) -> PoolSource:
-        """Draw the dictionary once."""
         atoms = design.dictionary.candidates(design.sample(n, key), n, key)
         candidates = design.candidates(atoms, reuse=True, store=self.store)
         ids = hashing.fingerprint(atoms)
@@ -133,13 +128,12 @@ class AllCandidates(PooledSelection):
 class SampledCandidates(PooledSelection):
     """Score a fresh random sample of candidates in every step.
 
-    Costs n / size times less than scoring all, needs no m x n matrix, and loses nothing
-    measurable from about 50 candidates on.
+    With about 50 candidates or more this loses nothing measurable compared with scoring all.
 
     Parameters
     ----------
     size : int, default=128
-        Candidates per step.
+        The number of candidates per step.
     """
 
     is_fixed = False
@@ -151,15 +145,12 @@ class SampledCandidates(PooledSelection):
         check_count(self, "size")
 
     def pools(self, design: Design, n: int, key: int) -> PoolSource:
-        """Draw a new sample, with a new key, for every step."""
-
         def draw(k: int, excluded: Sequence[Collection[int]]) -> Pool:
             turn = hashing.derive(key, k)
-            # The first rows after a place on a circle come too often where gaps are wide, which
-            # matters if there are few of them: then the rows stand on a circle of this step's own.
+            # Rows after wide gaps on the circle of hashes are drawn too often, which matters for
+            # small samples: these get a circle of their own in every step.
             place = (key, turn) if self.size >= _SAMPLE_OF_MANY else (turn, 0)
-            # If none of the atoms is excluded; otherwise so many more that the sample is full even
-            # if all that are excluded were drawn again.
+            # If an excluded atom is drawn, draw enough to replace all excluded ones.
             for n_drawn in (self.size, self.size + max(map(len, excluded))):
                 sample = design.sample(n_drawn, *place)
                 atoms = design.dictionary.candidates(sample, n_drawn, turn)
@@ -167,7 +158,7 @@ class SampledCandidates(PooledSelection):
                 allowed = _allowed(ids, np.argsort(ids, kind="stable"), excluded)
                 if allowed.all():
                     break
-            # The first ones that an output may choose, as if it were alone.
+            # Each output gets the first ones it may choose, as if it were alone.
             allowed &= np.cumsum(allowed, axis=0) <= self.size
             kept = allowed.any(axis=1)
             atoms = atoms if kept.all() else atoms[kept]
@@ -180,7 +171,7 @@ class SampledCandidates(PooledSelection):
 def _allowed(
     ids: Words, order: NDArray[np.intp], excluded: Sequence[Collection[int]]
 ) -> NDArray[np.bool_]:
-    """Say for every atom and output whether the atom is none of those excluded."""
+    """Return for each atom and output whether the atom is not excluded."""
     allowed = np.ones((len(ids), len(excluded)), dtype=bool)
     for c, some in enumerate(excluded):
         wanted = np.fromiter(some, dtype=np.uint64, count=len(some))
@@ -192,6 +183,6 @@ def _allowed(
 
 
 def default_selection(n_samples: float, n_candidates: int) -> Selection:
-    """Return what selection="auto" means; it depends on m and n alone."""
+    """Return what selection="auto" means for fixed dictionaries."""
     is_scanned = n_samples * n_candidates <= _SCAN_ENTRIES
     return AllCandidates() if is_scanned else SampledCandidates()

@@ -1,14 +1,13 @@
-"""What an atom gains, and how it is refined to gain more.
+"""The gain of an atom, and its refinement by gradient steps.
 
-An atom g that enters a model lowers the squared hinge, to second order, by a multiple of
+An atom g that enters the model lowers the squared hinge, to second order, by a multiple of
 
     gain(g) = <r, g>^2 / (v(g) + lambda),   v(g) = (sum s g^2 - (sum s g)^2 / sum s) / m,
 
-r being the residual, and the sums going over the active rows, those whose residual is not zero:
-only there does the loss bend. The constant in the model takes the mean of the atom (the second
-term). The score of an atom is the root of its gain. It is refined along the gradient of the
-logarithm of the gain, less a pull back to where it started, which keeps small data from being
-learned by heart.
+where r is the residual and the sums are over the active rows, those with a non-zero residual: only
+there is the loss curved. The intercept absorbs the mean of the atom (the second term). The score of
+an atom is the square root of its gain. Atoms are refined along the gradient of the log gain minus a
+penalty for moving away from the start, which prevents overfitting on small data.
 """
 
 from __future__ import annotations
@@ -23,29 +22,29 @@ from numpy.linalg import norm
 from fcgboost.designs.base import TIE, Array
 from fcgboost.dictionaries import LearnableDictionary
 
-#: A share of an atom's mean square, or a largest value, below this is rounding.
+#: Shares of an atom's mean square, or largest values, below this are rounding.
 ROUNDING = 1e-12
-#: Directions that are remembered, and the length of the first step as a share of the atom's.
+#: Directions kept by BFGS, and the length of the first step relative to the atom's.
 MEMORY, FIRST_STEP = 6, 0.1
-#: Sufficient increase, how often steps are shortened, to which share, and what ends them.
+#: Sufficient increase, largest number of shorter steps, their factor, and the gain that ends.
 INCREASE, N_SHORTER, SHORTER, LITTLE = 1e-4, 4, 0.4, 1e-3
-#: How far offsets are moved before the first step, as a share of the atom's length: of a hinge that
-#: goes through a row, rounding would decide whether the row has a slope.
+#: Shift of offsets before the first step, relative to the atom's length: exactly at a kink,
+#: rounding would decide the slope.
 NUDGE = 1e-7
-#: All of them, as `_kernels.Search` takes them.
+#: All of them, in the order of `_kernels.Search`.
 CONSTANTS = (MEMORY, N_SHORTER, ROUNDING, INCREASE, SHORTER, LITTLE, FIRST_STEP, NUDGE, TIE)
 
 
 @dataclass(frozen=True)
 class Gain:
-    """What gains are measured with: the ridge lambda, whether a constant is fitted, and m."""
+    """How gains are measured: the ridge lambda, whether there is an intercept, and m."""
 
     ridge: float
     is_centered: bool
     total_weight: float
 
     def scores(self, dots: Any, firsts: Any, squares: Any, active: Any) -> Any:
-        """Return |<r, g>| / (v(g) + lambda)^(1/2), 0 for atoms that are nothing."""
+        """Return |<r, g>| / (v(g) + lambda)^(1/2), or 0 for atoms that vanish."""
         size = self.size(firsts, squares, active)
         is_there = size > ROUNDING * squares / self.total_weight
         return np.where(is_there, abs(dots) / np.where(is_there, size, 1.0) ** 0.5, 0.0)
@@ -53,7 +52,7 @@ class Gain:
     def size(self, firsts: Any, squares: Any, active: Any) -> Any:
         """Return v(g) + lambda."""
         if self.is_centered:
-            # A column that is constant on the active rows gains nothing that is not there.
+            # Rounding must not make a constant column look useful.
             spread = squares - firsts * firsts / max(active, ROUNDING)
             squares = np.where(spread > ROUNDING * squares, spread, 0.0)
         return squares / self.total_weight + self.ridge
@@ -61,7 +60,7 @@ class Gain:
 
 @dataclass(frozen=True)
 class Task:
-    """What atoms are to go along with: standardised active rows, their residual and weights."""
+    """The data that atoms are refined on: standardised active rows, residuals and weights."""
 
     dictionary: LearnableDictionary
     Z: Any
@@ -70,12 +69,12 @@ class Task:
     gain: Gain
 
     def scores(self, G: Any) -> Any:
-        """Return the scores of atoms that have these values."""
+        """Return the scores of atoms from their values."""
         dots, firsts, squares = self.residual @ G, self.weights @ G, self.weights @ (G * G)
         return self.gain.scores(dots, firsts, squares, self.weights.sum())
 
     def look(self, theta: Array) -> tuple[float, Array]:
-        """Return the logarithm of the gain of a vector without constraints, and its gradient."""
+        """Return the log gain at unconstrained parameters, and its gradient."""
         Z, dictionary, weights, total = self.Z, self.dictionary, self.weights, self.weights.sum()
         g = dictionary.evaluate(Z, dictionary.bound(theta[None]), np.ones(Z.shape[1]))
         (score,) = self.scores(g)
@@ -91,7 +90,7 @@ class Task:
 
 
 def refine(task: Task, start: Array, max_steps: int, pull: float) -> Array:
-    """Move theta uphill by limited-memory BFGS; all but its last entry (offset, width) are held."""
+    """Maximise the gain by limited-memory BFGS; the last parameter is not pulled back."""
     hold = np.full(len(start), pull / (start[:-1] @ start[:-1] or 1.0))
     hold[-1] = 0.0
 
@@ -103,7 +102,7 @@ def refine(task: Task, start: Array, max_steps: int, pull: float) -> Array:
     moves: list[tuple[Array, Array, float]] = []
     for _ in range(max_steps):
         direction = _direction(theta, slope, moves)
-        # Uphill, or not at all; and not farther than the atom is long.
+        # Uphill, and no farther than the norm of the atom.
         direction = direction if direction @ slope > 0.0 else slope
         rise = float(direction @ slope)
         if not rise > 0.0:
@@ -126,7 +125,7 @@ def refine(task: Task, start: Array, max_steps: int, pull: float) -> Array:
 
 
 def _direction(theta: Array, slope: Array, moves: list[tuple[Array, Array, float]]) -> Array:
-    """Return the inverse curvature times the slope, as far as the last moves tell."""
+    """Return the BFGS direction: the approximate inverse curvature times the slope."""
     if not moves:
         return slope * (FIRST_STEP * norm(theta) / (norm(slope) or 1.0))
     q, used = slope, []

@@ -1,8 +1,8 @@
 """Atoms that are learned before they enter.
 
-Families propose on a subsample of the data: those that draw atoms refine the best of some, those
-that grow atoms grow one on the residual. What they propose is scored exactly on all rows, and the
-best of it enters: a refined atom competes with the one it was made of, so it is never worse.
+Families propose atoms on a subsample of the rows: they draw some and refine the best, or grow one
+on the residual. Proposals are scored exactly on all rows, and the best enters. A refined atom
+competes with its original, so it is never worse.
 """
 
 from __future__ import annotations
@@ -31,33 +31,33 @@ from fcgboost.selection.fixed import Choice, Chooser, Request, Selection
 from fcgboost.selection.gain import CONSTANTS, NUDGE, ROUNDING, Gain, Task, refine
 from fcgboost.threads import cached
 
-# Numbers that a subsample of sparse or wide rows may hold.
+# The largest size of a subsample.
 _ENTRIES = 1 << 25
-# The pull on few rows; and on n rows so much over n, as of many rows less is learned by heart.
+# The pull is 40 / n on n rows, as many rows overfit less, but at most 0.3.
 _PULL, _PULL_TIMES_WEIGHT = 0.3, 40.0
 
 
 @dataclass(eq=False, repr=False)
 class LearnedCandidates(Selection):
-    """Improve the best of a fresh sample on its own parameters before it enters.
+    """Draw a fresh sample of candidates in every step and improve the best by gradient steps.
 
     Parameters
     ----------
     size : int, default=128
-        Atoms that a family draws in a step.
+        The number of atoms that a family draws per step.
     n_improved : int, default=1
-        How many of them, the best ones, are improved.
+        How many of the best atoms are improved.
     max_steps : int, default=30
-        The most steps of limited-memory BFGS; 0 improves nothing.
+        The largest number of limited-memory BFGS steps; 0 improves nothing.
     pull : float or "auto", default="auto"
-        How strongly an atom is held where it started: `pull` |w - w0|^2 / |w0|^2 is taken off the
-        logarithm of its gain. "auto" is 40 / n, n being the weight of the rows on which the atom is
-        improved, but at most 0.3.
+        Penalty for moving away from the start w0: `pull` |w - w0|^2 / |w0|^2 is subtracted from the
+        log gain. "auto" is 40 / n for n rows (their weight), but at most 0.3.
     n_rows : int, default=16384
-        Active rows on which atoms are drawn, compared and improved, other ones in every step.
+        The number of active rows on which atoms are drawn, compared and improved, drawn anew in
+        every step.
     max_rows : int, default=131072
-        Rows that are looked at closely at all, and that trees are grown on; of more rows, these
-        are drawn once. What was learned is scored on all of them.
+        The largest number of rows from which these are drawn and on which trees are grown, itself
+        drawn once. Learned atoms are scored on all rows.
     """
 
     is_fixed = False
@@ -75,7 +75,6 @@ class LearnedCandidates(Selection):
         check_not_negative(self, "max_steps", *(() if is_auto else ("pull",)))
 
     def chooser(self, design: Design, n: int, key: int) -> Chooser:
-        """Look at rows that stay the same during the fit."""
         if design.dictionary.corrects_leaves:
             return partial(_grow, design)
         name = (_Learner, key, *vars(self).values())
@@ -83,12 +82,12 @@ class LearnedCandidates(Selection):
         return partial(learner.choose, design)
 
     def pulls(self) -> tuple[float, float]:
-        """Return the pull, and what it is at most times the weight of the rows."""
+        """Return the largest pull, and the largest pull times the weight of the rows."""
         return (_PULL, _PULL_TIMES_WEIGHT) if self.pull == "auto" else (self.pull, np.inf)
 
 
 def _grow(design: Design, request: Request) -> list[Choice | None]:
-    """Let a tree grow on all rows for every output."""
+    """Grow a tree on all rows for each output."""
     chosen: list[Choice | None] = [None] * len(request.points)
     trees = design.grow(request.points)
     owners = list(range(len(chosen)))
@@ -97,7 +96,7 @@ def _grow(design: Design, request: Request) -> list[Choice | None]:
 
 
 class _Learner:
-    """What one fit learns its atoms with; all its paths learn with the same."""
+    """Learns the atoms of one fit; all its paths share it."""
 
     def __init__(self, selection: LearnedCandidates, design: Design, key: int) -> None:
         self._key, dictionary = key, design.dictionary
@@ -119,15 +118,15 @@ class _Learner:
             self._families.append(kind(family, selection, own))
 
     def choose(self, design: Design, request: Request) -> list[Choice | None]:
-        """Let a family propose, and take the best on all rows; all where all grow their atoms.
+        """Let one family propose, or all if all are grown, and take the best on all rows.
 
-        For outputs that have all of that already, the next family proposes.
+        For outputs that already have all proposed atoms, the next family proposes.
         """
         residuals, active = self._subsample.residuals(request.points)
         chosen: list[Choice | None] = [None] * len(request.points)
         n = len(self._families)
         turns = [[(request.k - 1 + turn) % n] for turn in range(n)]
-        # One atom of each says all of families that grow theirs, and costs little.
+        # Grown families propose one atom each, which costs little.
         for numbers in [range(n)] if self._are_grown else turns:
             proposals, owners = [], list[int]()
             for c in (c for c, choice in enumerate(chosen) if choice is None):
@@ -149,7 +148,7 @@ class _Learner:
 def _choose_best(
     atoms: Any, owners: list[int], sums: Sums, request: Request, chosen: list[Choice | None]
 ) -> None:
-    """Take for every output the best of what was proposed for it, unless it has all of it."""
+    """Choose the best proposal that is new to each output."""
     ids = hashing.fingerprint(atoms).tolist()
     for c in dict.fromkeys(owners):
         parts = sums.dots[:, c], sums.firsts[:, c], sums.squares[:, c], sums.active[c]
@@ -163,7 +162,7 @@ def _choose_best(
 
 
 def _take_best(scores: Array) -> tuple[int, float]:
-    """Return the first of those as good as the best, up to rounding, and its score; it is out."""
+    """Return the first of the best, up to rounding, and its score; mark it as taken."""
     j = int((scores >= (1.0 - TIE) * scores[scores.argmax()]).argmax())
     score, scores[j] = float(scores[j]), -1.0
     return j, score
@@ -171,14 +170,13 @@ def _take_best(scores: Array) -> tuple[int, float]:
 
 @dataclass(frozen=True)
 class _Data:
-    """The rows that atoms are learned on, raw, the shape of the data, and the rows' weights."""
+    """The raw rows that atoms are learned on, the frame of the data, and the weights."""
 
     rows: Any
     frame: Sample
     weights: Any
 
     def of_columns(self, columns: slice) -> _Data:
-        """Return what is known of some columns."""
         if columns.stop - columns.start == self.frame.n_features:
             return self
         return _Data(self.rows[:, columns], self.frame.of_columns(columns), self.weights)
@@ -209,16 +207,16 @@ class _Grown:
 
 
 class _Drawn:
-    """A family whose atoms are drawn, and refined where it knows how."""
+    """A family whose atoms are drawn and, if possible, refined."""
 
     def __init__(self, family: Any, selection: LearnedCandidates, data: _Data) -> None:
         self._family, self._selection, self._data = family, selection, data
         self._search = _search(family, selection, data.frame)
-        # The way back from standardised coordinates.
+        # Back from standardised coordinates.
         self._back = -data.frame.shift / data.frame.scale, 1.0 / data.frame.scale
 
     def propose(self, residual: Any, active: Any, gain: Gain, key: int) -> Any:
-        """Return raw rows: what was refined, and behind it what that was made of."""
+        """Return raw atoms: the refined ones, then their originals."""
         data, search = self._data, self._search
         if search is None:
             return self.propose_any(residual, active, gain, key)
@@ -228,7 +226,7 @@ class _Drawn:
         return self._family.moved(atoms, *self._back)
 
     def propose_any(self, residual: Any, active: Any, gain: Gain, key: int) -> Any:
-        """Do what `propose` does, for any dictionary."""
+        """Do the same for any dictionary."""
         family, selection, data = self._family, self._selection, self._data
         weights = np.ascontiguousarray(active)
         rows, points, n_active = _kernels.sample(weights, selection.n_rows, selection.size, key)
@@ -261,7 +259,7 @@ class _Drawn:
         return np.asarray(self._family.moved(self._family.bound(theta), *self._back))
 
     def _refined(self, task: Task, atom: Array, pull: float) -> Array:
-        """Return what became of an atom, or the atom if that is not finite."""
+        """Return the refined atom, or the original if that is not finite."""
         family, frame = self._family, self._data.frame
         theta = np.array(family.free(family.moved(atom[None], frame.shift, frame.scale))[0])
         theta[-1] += NUDGE * np.sqrt(theta @ theta)
@@ -271,9 +269,9 @@ class _Drawn:
 
 
 def _search(family: Any, selection: Any, frame: Sample) -> _kernels.Search | None:
-    """Return how the library draws and refines atoms of a family; None if it does not."""
+    """Return how the compiled library draws and refines a family; None if it cannot."""
     d, low, high = frame.n_features, 0.0, 0.0
-    # Of a class derived from these nobody knows what it evaluates.
+    # Subclasses may evaluate something else.
     if type(family) is ReluDictionary and family.weights == "sparse":
         number, d = _kernels.RELU, min(family.max_features or d, d)
     elif type(family) is GaussDictionary and family.centers == "data":

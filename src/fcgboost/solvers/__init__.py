@@ -1,4 +1,4 @@
-"""Inner problems: the coefficients of the selected atoms, one file per algorithm."""
+"""Solvers for the coefficients of the selected atoms, one file per algorithm."""
 
 from fcgboost.solvers.admm import AdmmSolver
 from fcgboost.solvers.base import Problem, Solution, Solver

@@ -15,7 +15,7 @@ from fcgboost.solvers.base import Problem, Record, Solution, Solver
 
 @dataclass(eq=False, repr=False)
 class AdmmSolver(Solver):
-    """ADMM on the split v = A u with multiplier w, to the letter of Appendix A.
+    """ADMM on the split v = A u with multiplier w, as in the paper's Appendix A.
 
     Per iteration, from (u, v, w) = (0, y, 0):
 
@@ -23,9 +23,9 @@ class AdmmSolver(Solver):
     - v_i <- y_i prox of phi with tau = gamma sum(s) at y_i ((A u)_i - w_i / gamma),
     - w <- w + gamma (v - A u).
 
-    With the paper's gamma = alpha = 1 and 100 iterations the result has hardly left the first
-    iterate, the ridge *least-squares* fit with lambda = 1 / m, the less the larger m; the returned
-    status says so. gamma = alpha = 1 / m comes close to the minimiser for few, narrow atoms.
+    With the paper's gamma = alpha = 1, 100 iterations barely leave the first iterate, the ridge
+    *least-squares* fit with lambda = 1 / m, the less so the larger m; the status then tells that it
+    has not converged. gamma = alpha = 1 / m comes close to the minimiser for few, narrow atoms.
 
     Parameters
     ----------
@@ -34,9 +34,11 @@ class AdmmSolver(Solver):
     gamma : float, default=1.0
         Weight of the augmented term.
     max_iter : int, default=100
+        The largest number of iterations.
     tol : float, default=1e-10
-        Ends early when the relative primal and dual residuals are below it.
+        Stop when the relative primal and dual residuals are below it.
     keep_history : bool, default=False
+        Whether the solution records every iteration.
     """
 
     needs = ProximalLoss
@@ -53,7 +55,7 @@ class AdmmSolver(Solver):
         check_positive(self, "alpha", "gamma")
 
     def solve(self, problem: Problem, coef: Array) -> Solution:
-        """Solve from the paper's start; `coef` only says how many there are."""
+        """Solve from the paper's start; `coef` only sets the size."""
         record, loss, rows, gamma = Record(self), problem.loss, problem.rows(), self.gamma
         assert isinstance(loss, ProximalLoss)
         y, s, ridge = rows.y, rows.weights, 2.0 * problem.penalty

@@ -1,9 +1,9 @@
-"""The fully corrective problem and what a solver of it returns.
+"""The fully corrective problem and the contract of its solvers.
 
 min over u of  F(u) = sum_i s_i phi(y_i (A u)_i) / sum(s) + lambda |u|^2,
 
-A the selected columns; the constant column carries no lambda. The paper's problem (its equation
-"FCG") is lambda = 0.
+where A holds the selected columns; the constant column is not penalised. The paper's problem (its
+equation "FCG") has lambda = 0.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from fcgboost.stopping import Status
 
 
 class Point(NamedTuple):
-    """Coefficients, and the objective and its derivatives there, the ridge's Hessian left out.
+    """Coefficients with the objective, its gradient, and the Hessian of the mean loss.
 
-    `Problem.gram` has the Hessian where the columns leave it out.
+    The Hessian is None if the columns left it out; `Problem.gram` computes it.
     """
 
     coef: Array
@@ -36,7 +36,7 @@ class Point(NamedTuple):
 
 @dataclass(frozen=True)
 class Rows:
-    """All rows, for solvers that work on them: A, of shape (m, k), and m-vectors, maybe torch's."""
+    """All rows, for solvers that work on them: A of shape (m, k) and m-vectors, NumPy or torch."""
 
     A: Any
     y: Any
@@ -45,7 +45,6 @@ class Rows:
     total_weight: float
 
     def values(self, coef: Array) -> Any:
-        """Return A coef."""
         return self.A @ beside(coef, self.A)
 
     def mean(self, values: Any) -> float:
@@ -53,7 +52,7 @@ class Rows:
         return float((self.weights * values).sum()) / self.total_weight
 
     def slopes(self, f: Any) -> Any:
-        """Return the derivatives of the mean loss in the values f."""
+        """Return the derivatives of the mean loss with respect to the values f."""
         return self.weights * self.loss.gradient(self.y, f) / self.total_weight
 
     def back(self, vector: Any) -> Array:
@@ -67,7 +66,7 @@ class Rows:
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """One output of some columns, and the ridge lambda: all a solver or scheme sees."""
+    """One output of the columns and the ridge penalty: all that a solver or scheme sees."""
 
     columns: Columns
     output: int
@@ -79,7 +78,7 @@ class Problem:
 
     @property
     def penalty(self) -> Array:
-        """Lambda for every column, 0 for the constant; a k-vector."""
+        """The k-vector of lambda per column, 0 for the constant."""
         penalty = np.full(self.columns.n_columns, self.l2)
         penalty[: self.columns.has_constant] = 0.0
         return penalty
@@ -90,30 +89,30 @@ class Problem:
         return float(np.abs(self.columns.first_gradients[self.output]).max(initial=0.0)) or 1.0
 
     def look(self, coef: Array) -> Point:
-        """Return all that is known at a point, in one round."""
+        """Evaluate the objective and its derivatives at a point, in one round."""
         penalty = self.penalty
         ((risk, gradient, gram),) = self.columns.look([(self.output, coef)])
         objective = risk + float(penalty @ coef**2)
         return Point(coef, objective, gradient + 2.0 * penalty * coef, gram)
 
     def gram(self, point: Point) -> Array:
-        """Return the Hessian of the mean loss at a point, of leaves its diagonal."""
+        """Return the Hessian of the mean loss at a point; for leaves, its diagonal."""
         return self.columns.gram(self.output, point.coef) if point.gram is None else point.gram
 
     def objective(self, coef: Array, f: Any = None) -> float:
-        """Return F(coef), from all rows; f = A coef may be handed in where it is known."""
+        """Return F(coef) from all rows; pass f = A coef if it is known."""
         rows = self.rows()
         risk = rows.mean(self.loss.value(rows.y, rows.values(coef) if f is None else f))
         return risk + float(self.penalty @ coef**2)
 
     def rows(self) -> Rows:
-        """Return all rows; columns on other machines do not have them."""
+        """Return all rows; not available for columns on other machines."""
         columns = self.columns
         return Rows(*columns.arrays(self.output), columns.loss, columns.total_weight)
 
 
 class Iteration(NamedTuple):
-    """One line of a solver's history."""
+    """One entry of a solver's history."""
 
     objective: float
     residual: float
@@ -122,24 +121,24 @@ class Iteration(NamedTuple):
 
 @dataclass
 class Solution:
-    """What a solver or scheme returns; the status is CONVERGED or NOT_CONVERGED."""
+    """The result of a solver or scheme; its status is CONVERGED or NOT_CONVERGED."""
 
     coef: Array
     objective: float
     status: Status
     n_iter: int
-    #: How far from optimal, relative; 0 at a solution.
+    #: Relative distance from optimality; 0 at a solution.
     residual: float
-    #: Only where the solver was asked to keep it.
+    #: Empty unless the solver has keep_history=True.
     history: tuple[Iteration, ...] = ()
-    #: What the residual is the largest of, where there are several: ADMM's "primal" and "dual".
+    #: The residuals of which `residual` is the largest, if several: ADMM's "primal" and "dual".
     parts: dict[str, float] = field(default_factory=dict)
 
 
 class Solver(Part):
     """An algorithm for the fully corrective problem."""
 
-    #: What the loss must offer, and the same in words for the error message.
+    #: What the loss must offer, as a class and in words for the error message.
     needs: type[Loss]
     needs_text: str
     tol: float
@@ -152,15 +151,15 @@ class Solver(Part):
 
     @abstractmethod
     def solve(self, problem: Problem, coef: Array) -> Solution:
-        """Solve a problem; `coef` is where to start, for solvers that use a start."""
+        """Solve a problem, starting at `coef` if the solver uses a start."""
 
     def accepts(self, loss: Loss) -> bool:
-        """Whether the solver can minimise this loss."""
+        """Return whether the solver can minimise this loss."""
         return isinstance(loss, self.needs)
 
 
 class Record:
-    """What a run of a solver leaves behind: its history, where that is kept, and its solution."""
+    """Collects the history of a solver, if it is kept, and makes its solution."""
 
     def __init__(self, solver: Solver) -> None:
         self._solver, self._start = solver, time.perf_counter()
@@ -174,7 +173,6 @@ class Record:
     def solution(
         self, coef: Array, objective: float, residual: float, n_iter: int, **parts: float
     ) -> Solution:
-        """Return the solution; it has converged if the residual is within the tolerance."""
         has_converged = residual <= self._solver.tol
         status = Status.CONVERGED if has_converged else Status.NOT_CONVERGED
         return Solution(coef, objective, status, n_iter, residual, tuple(self._history), parts)

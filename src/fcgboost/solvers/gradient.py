@@ -1,4 +1,4 @@
-"""Gradient descent with the step 1 / L: the paper's yardstick for ADMM."""
+"""Gradient descent with step 1 / L, which the paper compares ADMM with."""
 
 from __future__ import annotations
 
@@ -15,14 +15,16 @@ from fcgboost.solvers.base import Problem, Record, Solution, Solver
 class GradientDescentSolver(Solver):
     """Gradient descent from u = 0 with step 1 / L (figure "ADMM against GD" of the paper).
 
-    L = c lambda_max(A^T S A) / sum(s) + 2 lambda, c the bound of the loss's curvature.
+    L = c lambda_max(A^T S A) / sum(s) + 2 lambda, where c bounds the curvature of the loss.
 
     Parameters
     ----------
     tol : float, default=1e-10
-        Ends when the gradient's largest entry is below tol times that at u = 0.
+        Stop when the largest entry of the gradient is below tol times that at u = 0.
     max_iter : int, default=10000
+        The largest number of iterations.
     keep_history : bool, default=False
+        Whether the solution records every iteration.
     """
 
     needs = SmoothLoss
@@ -33,7 +35,7 @@ class GradientDescentSolver(Solver):
     keep_history: bool = False
 
     def solve(self, problem: Problem, coef: Array) -> Solution:
-        """Solve from zero, as the paper does; `coef` only says how many there are."""
+        """Solve from zero, as the paper does; `coef` only sets the size."""
         record, loss, rows = Record(self), problem.loss, problem.rows()
         assert isinstance(loss, SmoothLoss)
         gram = rows.gram(rows.weights) / rows.total_weight

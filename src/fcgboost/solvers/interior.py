@@ -1,4 +1,4 @@
-"""A primal-dual interior point method: what solves the hinge exactly."""
+"""A primal-dual interior-point method, which solves the hinge exactly."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from fcgboost.losses import Hinge
 from fcgboost.solvers.base import Problem, Record, Rows, Solution, Solver
 
 _TO_BOUNDARY = 0.995
-# Iterations without a better residual after which rounding is all that is left.
+# After this many iterations without progress only rounding is left.
 _PATIENCE = 15
-# Repeated atoms make the system singular: the smallest ridge that helps picks one direction.
+# Repeated atoms make the system singular: the smallest sufficient ridge picks one direction.
 _RIDGE = 1e-14
 _REFINEMENTS = 3
 
@@ -26,17 +26,19 @@ _REFINEMENTS = 3
 class InteriorPointSolver(Solver):
     """Mehrotra's predictor-corrector method for the hinge.
 
-    min over u, xi >= 0 of c xi + lambda |u|^2 subject to xi + B u - 1 >= 0, c = s / sum(s) and
-    B = diag(y) A. The iterates satisfy both constraints and the dual box, so the
+    min over u, xi >= 0 of c xi + lambda |u|^2 subject to xi + B u - 1 >= 0, where c = s / sum(s)
+    and B = diag(y) A. The iterates satisfy both constraints and the dual box, so the
     complementarity gap bounds the distance to the optimal objective. Each iteration solves
     k x k systems with the matrix 2 lambda I + B^T W B, W = 1 / (t / a + xi / b).
 
     Parameters
     ----------
     tol : float, default=1e-10
-        Ends when the gap and the relative stationarity residual are below it.
+        Stop when the gap and the relative stationarity residual are below it.
     max_iter : int, default=400
+        The largest number of iterations.
     keep_history : bool, default=False
+        Whether the solution records every iteration.
     """
 
     needs = Hinge
@@ -47,7 +49,7 @@ class InteriorPointSolver(Solver):
     keep_history: bool = False
 
     def solve(self, problem: Problem, coef: Array) -> Solution:
-        """Solve from the middle of the feasible set; `coef` only says how many there are."""
+        """Solve from the middle of the feasible set; `coef` only sets the size."""
         record, rows, ridge = Record(self), problem.rows(), 2.0 * problem.penalty
         half = rows.weights / (2.0 * rows.total_weight)
         ones = 0.0 * half + 1.0
@@ -62,11 +64,10 @@ class InteriorPointSolver(Solver):
             if residual < least or objective < lowest:
                 last_gain = n_iter
             least, lowest = min(least, residual), min(lowest, objective)
-            # Short of the solution both count: every u is feasible, and the residual bounds
-            # how far the objective may be from the lowest one.
+            # Before convergence both count: every u is feasible, and the residual bounds the
+            # distance of the objective from the minimum.
             if residual <= self.tol or objective + residual < best[1] + best[2]:
                 best = state.u, objective, residual
-            # Past the attainable accuracy nothing improves.
             is_spent = n_iter - last_gain == _PATIENCE or n_iter == self.max_iter
             if residual <= self.tol or is_spent:
                 break
@@ -84,7 +85,7 @@ class _State(NamedTuple):
     b: Any
 
     def gap(self) -> float:
-        """Return the sum of t a + xi b, zero at the solution."""
+        """Return the sum of t a + xi b, which is zero at the solution."""
         return float((self.t * self.a + self.xi * self.b).sum())
 
     def reach(self, move: _State) -> float:
@@ -96,16 +97,16 @@ class _State(NamedTuple):
 
 
 def _longest(x: Any, d: Any) -> float:
-    """Return how far x > 0 can go along d."""
+    """Return the largest step along d that keeps x > 0."""
     xp = namespace(x)
     return float(xp.where(d < 0.0, -x / xp.where(d < 0.0, d, -1.0), np.inf).min())
 
 
 def _iterate(rows: Rows, ridge: Array, state: _State, stationarity: Array, floor: float) -> _State:
-    """Predict with no centring, choose the centring from it, correct, and move.
+    """Predict without centring, derive the centring, correct, and move.
 
-    Stationarity is B^T a - 2 lambda u. A gap below `floor` is not aimed at: it would only spoil the
-    condition of the systems that the stationarity residual still needs.
+    Stationarity is B^T a - 2 lambda u. The target gap is at least `floor`: a smaller one would only
+    spoil the condition of the systems that reduce the stationarity residual.
     """
     weights = 1.0 / (state.t / state.a + state.xi / state.b)
     system = rows.gram(weights)  # B^T W B = A^T W A: labels have size one
@@ -113,7 +114,7 @@ def _iterate(rows: Rows, ridge: Array, state: _State, stationarity: Array, floor
     solve = _refined_solve(system)
 
     def move_by(ta: Any, xb: Any) -> _State:
-        """Return the move that changes t a and xi b so much."""
+        """Return the move that changes t a and xi b by these amounts."""
         p, q = ta / state.a, xb / state.b
         u = solve(stationarity + rows.back(rows.y * weights * (p - q)))
         Bu = rows.y * rows.values(u)
@@ -125,14 +126,14 @@ def _iterate(rows: Rows, ridge: Array, state: _State, stationarity: Array, floor
     ta, xb = state.t * state.a, state.xi * state.b
     guess = move_by(-ta, -xb)
     predicted = state.moved(guess, state.reach(guess)).gap()
-    # Products are centred in proportion to the weights, so that a weight equals a repetition.
+    # Products are centred in proportion to the weights, so that a weight equals repeated rows.
     mu = max(floor, (predicted / gap) ** 3 * gap) / (2.0 * rows.total_weight)
     move = move_by(mu * s - ta - guess.t * guess.a, mu * s - xb + guess.xi * guess.a)
     return state.moved(move, min(1.0, _TO_BOUNDARY * state.reach(move)))
 
 
 def _refined_solve(system: Array) -> Callable[[Array], Array]:
-    """Return the solver of a semidefinite system; refinement takes out what the ridge puts in."""
+    """Return a solver for a semidefinite system; refinement removes the effect of the ridge."""
     sizes = np.sqrt(np.maximum(np.diag(system), np.finfo(np.float64).tiny))
     scaled = system / np.outer(sizes, sizes)
     ridge, info = _RIDGE, 1

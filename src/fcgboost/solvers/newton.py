@@ -10,16 +10,16 @@ from fcgboost.losses import CurvedLoss
 from fcgboost.solvers.base import Point, Problem, Record, Solution, Solver
 from fcgboost.stopping import Status
 
-# Below this reciprocal condition the normal equations lose too much; the triangle takes over.
+# Below this reciprocal condition number the factorisation replaces the normal equations.
 _SAFE_CONDITION = 1e-10
-# Directions whose singular value is smaller than this share of the largest are rounding.
+# Singular values smaller than this share of the largest are rounding.
 _RANK_TOLERANCE = 1e-10
-# Share of the gradient that straight parts of the loss may leave without curvature.
+# Share of the gradient that may lie in directions without curvature.
 _FLAT_SHARE = 1e-2
-# Conjugate gradients end where so much of the gradient is left, or after so many products.
+# Conjugate gradients stop at this share of the gradient, or after this many products.
 _FORCING, _MOST_PRODUCTS = 0.3, 50
 _ARMIJO = 1e-4
-# A search that has not ended by then asks for a damped direction.
+# A line search that fails after this many trials asks for a damped direction.
 _TRIALS = 20
 _FIRST_DAMPING, _LAST_DAMPING = 1e-8, 1.0
 # Changes of the objective below this share of its terms are not trusted.
@@ -29,19 +29,21 @@ _ROUNDING = 1e-15
 class NewtonSolver(Solver):
     """Newton's method with a line search.
 
-    For the squared hinge the Hessian is 2 A_act^T S A_act / sum(s) + 2 lambda I over the rows
-    with y f < 1, constant between changes of the active set, so the method ends at the exact
-    minimiser after a few iterations (finite termination: Mangasarian, "A finite Newton method
-    for classification", 2002). Where the normal equations are ill conditioned (lambda = 0,
-    repeated atoms) the direction is the least-norm one from a rank-revealing factorisation,
-    damped (Levenberg and Marquardt) where it would carry the rows that are not active too far.
+    For the squared hinge the Hessian is 2 A_act^T S A_act / sum(s) + 2 lambda I over the active
+    rows, those with y f < 1. It is constant between changes of the active set, so the method ends
+    at the exact minimiser after a few iterations (Mangasarian, "A finite Newton method for
+    classification", 2002). If the normal equations are ill-conditioned (lambda = 0, repeated
+    atoms), the direction is the least-norm one from a rank-revealing factorisation, damped
+    (Levenberg and Marquardt) where it would move the inactive rows too far.
 
     Parameters
     ----------
     tol : float, default=1e-10
-        Ends when the gradient's largest entry is below tol times that at coef = 0.
+        Stop when the largest entry of the gradient is below tol times that at coef = 0.
     max_iter : int, default=100
+        The largest number of iterations.
     keep_history : bool, default=False
+        Whether the solution records every iteration.
     """
 
     needs = CurvedLoss
@@ -53,7 +55,7 @@ class NewtonSolver(Solver):
         self.keep_history = keep_history
 
     def solve(self, problem: Problem, coef: Array) -> Solution:
-        """Solve from `coef`, compiled as far as that goes."""
+        """Solve from `coef`, with the compiled method as far as it gets."""
         given = problem.output, coef, problem.penalty, self.tol, self.max_iter
         found = None if self.keep_history else problem.columns.newton(*given)
         if found is None:
@@ -64,7 +66,7 @@ class NewtonSolver(Solver):
         return self._search(problem, coef, n_iter)
 
     def _search(self, problem: Problem, coef: Array, n_iter: int) -> Solution:
-        """Solve by looks at one point after the other."""
+        """Solve in Python, one evaluation after the other."""
         record, point, scale = Record(self), problem.look(coef), problem.gradient_scale
         damping = 0.0
         while True:
@@ -72,11 +74,10 @@ class NewtonSolver(Solver):
             record.add(point.objective, residual)
             if residual <= self.tol or n_iter == self.max_iter:
                 break
-            # What the sums in A u and in the objective may lose.
+            # The rounding error of A u and of the objective.
             rounding = _ROUNDING * (point.objective + scale * float(np.abs(point.coef).sum()))
             moved = _line_search(problem, point, _direction(problem, point, damping), rounding)
             if moved is not None:
-                # Less damping the next time, none once it is small.
                 point, damping = moved, damping / 100.0 if damping > _FIRST_DAMPING else 0.0
                 n_iter += 1
             elif damping < _LAST_DAMPING:
@@ -87,7 +88,7 @@ class NewtonSolver(Solver):
 
 
 def _direction(problem: Problem, point: Point, damping: float) -> Array:
-    """Return the Newton direction, from the normal equations where they are safe."""
+    """Return the Newton direction, from the normal equations if they are well-conditioned."""
     if damping == 0.0:
         point = point._replace(gram=problem.gram(point))
     if point.gram is not None and point.gram.ndim == 1:
@@ -102,7 +103,7 @@ def _direction(problem: Problem, point: Point, damping: float) -> Array:
 
 
 def _conjugate_direction(problem: Problem, point: Point) -> Array:
-    """Solve the normal equations by conjugate gradients, as well as a Newton step is worth it.
+    """Solve the normal equations approximately by conjugate gradients.
 
     The preconditioner is the Hessian's diagonal: the leaves of one tree have no rows in common.
     """
@@ -130,10 +131,10 @@ def _conjugate_direction(problem: Problem, point: Point) -> Array:
 
 
 def _normal_direction(problem: Problem, point: Point) -> Array | None:
-    """Solve the normal equations; None where they are ill conditioned."""
+    """Solve the normal equations; None if they are ill-conditioned."""
     assert point.gram is not None
     ridge = 2.0 * problem.penalty
-    # With the ridge: a column that is tiny beside it would look ill conditioned.
+    # Including the ridge: a column that is tiny compared with it would look ill-conditioned.
     units = 1.0 / np.sqrt(_unit_sizes(problem) ** 2 + ridge)
     scaled = point.gram * units * units[:, None]
     np.einsum("ii->i", scaled)[:] += ridge * units**2
@@ -148,10 +149,10 @@ def _normal_direction(problem: Problem, point: Point) -> Array | None:
 
 
 def _unit_sizes(problem: Problem) -> Array:
-    """Return the sizes of the columns over *all* rows, the units of the coefficients.
+    """Return the norms of the columns over *all* rows, the units of the coefficients.
 
-    A column that is large but vanishes on the active rows must look small to a rank-revealing
-    solve: its coefficient is free there, and would throw the other rows far away.
+    A large column that vanishes on the active rows must look small to the rank-revealing solve: its
+    coefficient is free there and would move the other rows far away.
     """
     norms = problem.columns.norms
     return np.where(norms > 0.0, norms, 1.0)
@@ -163,8 +164,8 @@ def _least_norm_direction(
     """Minimise the quadratic model by a singular value decomposition.
 
     The model is half of sum_i h_i (a_i d - r_i)^2 + |sqrt(2 lambda) (d + u)|^2, plus q d, with
-    r = -slope / h on curved rows; q collects the slopes of rows without curvature. Also return
-    the largest entry of the part of q that the model cannot balance.
+    r = -slope / h on curved rows; q sums the slopes of rows without curvature. Also return the
+    largest entry of q that the model cannot balance.
     """
     R, straight = problem.columns.triangle(problem.output, point.coef, is_lifted)
     ridge = np.sqrt(2.0 * problem.penalty)
@@ -184,9 +185,8 @@ def _least_norm_direction(
 def _line_search(problem: Problem, point: Point, direction: Array, rounding: float) -> Point | None:
     """Find a step that halves the slope and lowers the objective (strong Wolfe conditions).
 
-    From length 1 a step that is too short is doubled, one between two others is their middle.
-    None where rounding is all that is left. Objectives are compared up to rounding, slopes
-    decide near the minimum, as in Hager and Zhang (2005).
+    From length 1, steps are doubled or bisected. Objectives are compared up to rounding and slopes
+    decide near the minimum, as in Hager and Zhang (2005). None if only rounding is left.
     """
     slope = float(point.gradient @ direction)
     if not slope < 0.0:

@@ -1,1 +1,1 @@
-"""From an estimator's parameters and data to a fitted model: settings, data set, fit, resume."""
+"""From an estimator's parameters and data to a fitted model."""

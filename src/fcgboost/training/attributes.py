@@ -1,4 +1,4 @@
-"""What a fit sets on an estimator: all of it at once, or nothing.
+"""Fitted attributes are set all at once or not at all.
 
 Other threads may predict meanwhile: they see the last fit or the new one, never parts of both.
 """

@@ -1,4 +1,4 @@
-"""The average of several paths that differ in their draws, which depends less on chance."""
+"""The average of several paths with different random draws, which depends less on chance."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from fcgboost.training.fit import Fit
 
 
 def average(fit: Fit, first: Trace, rules: list[StoppingRule]) -> Trace:
-    """Fit the other paths, as many steps of each, and return the average of all.
+    """Fit further paths with as many steps and return the average of all.
 
-    The user's rules see their steps, too, and may end them earlier.
+    The user's rules apply to them too.
     """
     layout = fit.layout
     n = fit.settings.n_averaged(layout.design.total_weight * len(layout.targets))
@@ -42,9 +42,9 @@ def average(fit: Fit, first: Trace, rules: list[StoppingRule]) -> Trace:
 
 
 def averaged(traces: Sequence[Trace]) -> Trace:
-    """Return the average of paths, step by step; a short one stays where it ended."""
+    """Return the average of paths, step by step; shorter ones keep their last step."""
     entered = np.concatenate([trace.entered for trace in traces])
-    # In order of entry, and of the paths where atoms entered at the same time.
+    # In order of entry, then of the paths.
     order = np.argsort(entered, kind="stable")
     positions = np.split(np.argsort(order), np.cumsum([len(t.entered) for t in traces])[:-1])
     n_entered = np.searchsorted(entered[order], np.arange(1, len(traces[0]) + 1), side="right")
@@ -62,7 +62,7 @@ def averaged(traces: Sequence[Trace]) -> Trace:
 
 
 def _after(trace: Trace, k: int) -> Step:
-    """Return a path's record after k steps, the last one if it ended before."""
+    """Return the record after k steps, or the last one if the path ended before."""
     if k <= len(trace):
         return trace[k - 1]
     last = trace[-1]
@@ -75,7 +75,7 @@ def _after(trace: Trace, k: int) -> Step:
 def _average(
     steps: Sequence[Step], positions: Sequence[NDArray[np.intp]], k: int, n_entered: int
 ) -> Step:
-    """Return the record of all paths after k steps; the positions are those among all atoms."""
+    """Return the average of step k; positions are those of each path's atoms among all."""
     coef = np.zeros((len(steps[0].intercept), n_entered))
     intercept = np.mean([step.intercept for step in steps], axis=0)
     chosen, removed, gone = [], [], []

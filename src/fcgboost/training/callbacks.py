@@ -1,4 +1,4 @@
-"""Callbacks: plain stopping rules everywhere, scikit-learn's where the installed one has them."""
+"""Callbacks: stopping rules, and scikit-learn's callbacks if its version has them."""
 
 from __future__ import annotations
 
@@ -16,10 +16,9 @@ try:
 except ImportError:  # scikit-learn before 1.9
 
     class CallbackSupportMixin:  # type: ignore[no-redef]
-        """Keeps callbacks, and hands them to clones, where scikit-learn does not."""
+        """Stores callbacks and passes them to clones."""
 
         def set_callbacks(self, *callbacks: Any) -> Self:
-            """Set the callbacks."""
             self._skl_callbacks = list(callbacks)
             return self
 
@@ -28,15 +27,15 @@ except ImportError:  # scikit-learn before 1.9
             return twin.set_callbacks(*vars(self).get("_skl_callbacks", []))
 
     class FitCallback:  # type: ignore[no-redef]
-        """Stands in where scikit-learn has no callbacks; no user's object is an instance."""
+        """A stand-in without instances."""
 
     def with_callbacks(method: Any) -> Any:
-        """Stand in where scikit-learn has no callbacks."""
+        """Return the method unchanged."""
         return method
 
 
 class Rule(FitCallback):
-    """A stopping rule among scikit-learn's callbacks, which are cloned and handed on together."""
+    """A stopping rule stored among scikit-learn's callbacks, which clones share."""
 
     def __init__(self, function: Callable[[Step], Any]) -> None:
         self.function = function
@@ -48,7 +47,7 @@ class Rule(FitCallback):
         return Status.CALLBACK if answer else None
 
     def setup(self, estimator: Any, context: Any) -> None:
-        """Do nothing, here and below: the loop calls a rule, not scikit-learn."""
+        """Do nothing, here and below: the loop calls the rule, not scikit-learn."""
 
     teardown = on_fit_task_begin = on_fit_task_end = setup
 
@@ -57,15 +56,14 @@ class CallbackSupport(CallbackSupportMixin):
     """Lets an estimator carry stopping rules and scikit-learn callbacks."""
 
     def set_callbacks(self, *callbacks: Any) -> Self:
-        """Set what is called after every step.
+        """Set the callbacks that are called after every step.
 
         Parameters
         ----------
         *callbacks : stopping rules or scikit-learn callbacks
-            A stopping rule takes a `Step` and returns a `Status` or True to end the fit, None
-            or False to go on. scikit-learn's callbacks need scikit-learn 1.9. No arguments
-            remove all callbacks. Clones share the callbacks, which should keep no state of
-            one fit.
+            A stopping rule takes a `Step` and returns a `Status` or True to end the fit, None or
+            False to continue. scikit-learn's callbacks need scikit-learn 1.9. Without arguments all
+            callbacks are removed. Clones share callbacks, so these should keep no state of a fit.
         """
         for callback in callbacks:
             is_fit_callback = isinstance(callback, FitCallback)
@@ -78,16 +76,16 @@ class CallbackSupport(CallbackSupportMixin):
         return self
 
     def stopping_rules(self) -> list[StoppingRule]:
-        """Return the plain rules."""
+        """Return the stopping rules among the callbacks."""
         return [c for c in vars(self).get("_skl_callbacks", ()) if isinstance(c, Rule)]
 
 
 def watch_fit(
     max_iter: int, data: dict[str, Any], attributes: Callable[[Trace], dict[str, Any]]
 ) -> tuple[Watcher | None, Callable[[Trace], None]]:
-    """Open scikit-learn's callback context of the estimator, which is among the data of the fit.
+    """Open scikit-learn's callback context of the estimator.
 
-    Return what is to be called after every step, if anything, and at the end with the path.
+    Return the function to call after every step, if any, and the one to call at the end.
     """
     estimator = data["estimator"]
     if len(estimator.stopping_rules()) == len(vars(estimator).get("_skl_callbacks", ())):

@@ -1,4 +1,4 @@
-"""The border: what users hand in is checked here, once, before any work."""
+"""Validation of the user's input, once, before any work."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ Array = NDArray[np.float64]
 
 # In the order of NAMES.
 _CONTRACTS = (Dictionary, Loss, Scheme, Solver, Selection, Removal)
-#: What the parts of an estimator may be: their contract, and the names of the presets.
+#: For each kind of part, its contract and the parts by name.
 FAMILIES: Mapping[str, tuple[type, Mapping[str, Callable[[], Any]]]] = {
     family: (contract, {name: resolve_name(f"fcgboost.{part}") for name, part in parts.items()})
     for contract, (family, parts) in zip(_CONTRACTS, NAMES.items(), strict=True)
 }
 
-#: A mean weight below it is hardly meant as a count.
+#: Weights with a smaller mean are hardly meant as counts.
 _LEAST_COUNT = 0.5
-_LARGEST_WEIGHT = 1e75  # and the smallest one is its inverse
+_LARGEST_WEIGHT = 1e75  # its inverse is the smallest positive one
 
 _FLOATS: Mapping[str, Any] = {
     "accept_sparse": "csr",
@@ -56,7 +56,7 @@ _IMPUTE = "impute such values (for example with sklearn.impute.SimpleImputer) or
 
 
 def make_part(family: str, value: Any) -> Any:
-    """Turn a name that an estimator's parameter takes into a part; a part stays what it is."""
+    """Return the part that a parameter names; parts are returned as they are."""
     contract, presets = FAMILIES[family]
     if isinstance(value, contract):
         return value
@@ -69,12 +69,12 @@ def make_part(family: str, value: Any) -> Any:
 
 
 def make_solver(value: Any, loss: Loss) -> Solver:
-    """Turn the `solver` parameter into a solver that can minimise the loss."""
+    """Return the solver that a parameter names; it must be able to minimise the loss."""
     able = [name for name, make in FAMILIES["solver"][1].items() if make().accepts(loss)]
     if isinstance(value, str) and value == "auto":
         if not able:
             raise ValueError(
-                f"No solver can minimise {type(loss).__name__}: it offers neither a curvature "
+                f"No solver can minimise {type(loss).__name__}: it has neither a curvature "
                 "(CurvedLoss) nor a proximal map (ProximalLoss). Add one of them, or use a scheme "
                 "that needs only the gradient, such as scheme='original'."
             )
@@ -92,55 +92,55 @@ def make_solver(value: Any, loss: Loss) -> Solver:
 def check_number(
     name: str, value: Any, low: float, *, strict: bool = False, whole: bool = False
 ) -> None:
-    """Raise a ValueError unless a parameter is a finite number that is large enough."""
+    """Raise a ValueError unless a parameter is a finite number and large enough."""
     kind = numbers.Integral if whole else numbers.Real
     is_number = isinstance(value, kind) and not isinstance(value, bool | np.bool_)
     value = value.item() if isinstance(value, np.generic) else value
     high = 2**31 - 1 if whole else float(np.finfo(np.float64).max)
     if is_number and (value > low if strict else value >= low) and value <= high:
         return
-    bound = f" {'greater than' if strict else 'at least'} {low:g}" if np.isfinite(low) else ""
+    bound = f" {'greater than' if strict else 'of at least'} {low:g}" if np.isfinite(low) else ""
     bound = f" of at most {high:,}" if is_number and value > high else bound
     raise ValueError(f"{name} must be a {'whole ' * whole}number{bound}, got {value!r}.")
 
 
 def check_word(name: str, value: Any, words: tuple[Any, ...]) -> None:
-    """Raise a ValueError unless a parameter is one of some words, True or False."""
+    """Raise a ValueError unless a parameter is one of the given strings or booleans."""
     if not (isinstance(value, str | bool | np.bool_) and value in words):
         raise ValueError(f"{name} must be one of {list(words)}, got {value!r}.")
 
 
 def named_metrics(metrics: Any) -> dict[str, Any]:
-    """Return scores by their names, given as scikit-learn's `cross_validate` takes them."""
+    """Return scores by name, from any form that scikit-learn's `cross_validate` accepts."""
     if callable(metrics):
         return {"score": metrics}
     names = [metrics] if isinstance(metrics, str) else metrics or ()
     if isinstance(names, Mapping | list | tuple) and all(isinstance(name, str) for name in names):
         return dict(names) if isinstance(names, Mapping) else {name: name for name in names}
     raise ValueError(
-        "metrics must be None, a name of a score of scikit-learn, a function, a list of names, or "
-        f"a dict from names to names or functions, got {metrics!r}."
+        "metrics must be None, the name of a scikit-learn score, a function, a list of names, or a "
+        f"dict from names to names or functions, got {metrics!r}."
     )
 
 
 def to_host(values: Any) -> Any:
-    """Return a torch tensor as a NumPy array, and anything else as it is."""
+    """Return a torch tensor as a NumPy array, anything else unchanged."""
     return values.detach().cpu().numpy() if is_tensor(values) else values
 
 
 def check_matrix(estimator: BaseEstimator, X: Any, *, reset: bool, name: str = "X") -> Any:
-    """Return X as a float array or canonical CSR matrix, finite but for NaN where allowed.
+    """Return X as a float array or canonical CSR matrix, finite except for NaN where allowed.
 
-    Of a table: one number for every cell. How it is read is kept as `_readers_` if `reset`; None
-    stands for numbers.
+    A table becomes one number per cell. With `reset`, how its columns are read is stored as
+    `_readers_`; None stands for plain numbers.
     """
     X = as_array(to_host(X))
     readers = None if reset else vars(estimator).get("_readers_")
     if sparse.issparse(X) and readers is not None:
-        raise ValueError(f"{name} is sparse, and the model was fitted to a table of other columns.")
+        raise ValueError(f"{name} is sparse, but the model was fitted to a table: pass a table.")
     is_listed = reset and lists_categories(estimator)
     if is_listed and sparse.issparse(X):
-        raise ValueError("X is sparse, and categorical_features needs dense columns: X.toarray().")
+        raise ValueError("categorical_features needs dense columns: use X.toarray().")
     if readers is not None or is_table(X) or is_listed:
         return _check_table(estimator, X, reset, readers)
     if reset:
@@ -153,7 +153,7 @@ def check_matrix(estimator: BaseEstimator, X: Any, *, reset: bool, name: str = "
 
 
 def check_same_columns(estimator: Any, X: Any) -> None:
-    """Raise a ValueError if validation rows have other columns than the training rows."""
+    """Raise a ValueError if validation and training rows have different columns."""
     width, names = (*getattr(X, "shape", ()), None, None)[1], _get_feature_names(X)
     known = estimator.n_features_in_, getattr(estimator, "feature_names_in_", None)
     there, here = (
@@ -162,15 +162,14 @@ def check_same_columns(estimator: Any, X: Any) -> None:
     )
     if here != there:
         raise ValueError(
-            f"X_val has {here:.99}, and the classifier is fitted to {there:.99}. A Pipeline does "
-            "not transform X_val: pass X_val=pipe[:-1].fit(X, y).transform(X_val), or have it done "
-            "by Pipeline(steps, transform_input=['X_val']), where set_fit_request(X_val=True, "
-            "y_val=True) needs sklearn.set_config(enable_metadata_routing=True)."
+            f"X_val has {here:.99}, but X has {there:.99}. A Pipeline does not transform X_val: "
+            "pass X_val=pipe[:-1].fit(X, y).transform(X_val), or use "
+            "Pipeline(steps, transform_input=['X_val']) with set_fit_request(X_val=True, "
+            "y_val=True) and sklearn.set_config(enable_metadata_routing=True)."
         )
 
 
 def _check_table(estimator: Any, X: Any, reset: bool, readers: Any) -> Array:
-    """Return one number for every cell of a table."""
     table = open_table(X, min_rows=2 if reset else 1)
     validate_data(estimator, X, reset=reset, skip_check_array=True)
     if not reset:
@@ -181,7 +180,7 @@ def _check_table(estimator: Any, X: Any, reset: bool, readers: Any) -> Array:
         learn_reader(name, values, kind, dayfirst, accepts)
         for (name, values), kind in zip(table.columns.items(), wanted, strict=True)
     ]
-    # The strays of a file may all be among other rows.
+    # Stray text may occur only in later rows.
     found = [
         (_accepting(reader, values) if accepts else reader, notes)
         for (reader, _, notes), values in zip(learned, table.columns.values(), strict=True)
@@ -191,15 +190,15 @@ def _check_table(estimator: Any, X: Any, reset: bool, readers: Any) -> Array:
 
 
 def read_table(table: Table, readers: Sequence[Column]) -> Array:
-    """Return one number for every cell of a table whose columns are known."""
+    """Return one number per cell of a table whose columns are known."""
     if table.matrix is not None:
-        raise ValueError("X is sparse, and the model was fitted to a table of other columns.")
+        raise ValueError("X is sparse, but the model was fitted to a table: pass a table.")
     pairs = zip(readers, table.columns.values(), strict=True)
     return np.column_stack([reader.read(values) for reader, values in pairs])
 
 
 def lists_categories(estimator: Any) -> bool:
-    """Whether some columns are named as categories."""
+    """Return whether `categorical_features` lists columns."""
     listed = estimator.categorical_features
     return not (listed is None or (isinstance(listed, str) and listed == "from_dtype"))
 
@@ -207,7 +206,7 @@ def lists_categories(estimator: Any) -> bool:
 def keep_readers(
     estimator: Any, names: list[str], learned: Sequence[tuple[Column, list[str]]]
 ) -> None:
-    """Keep how columns are read, which for numbers is None, and what their owner should know."""
+    """Store how columns are read (None for plain numbers), and the notes on them."""
     readers = tuple(reader for reader, _ in learned)
     is_plain = readers == tuple(NumberColumn(name) for name in names)
     notes = tuple(note for _, own in learned for note in own)
@@ -215,32 +214,32 @@ def keep_readers(
 
 
 def _accepting(reader: Column, values: Any) -> Column:
-    """Return a column that accepts other texts later, if its numbers are written as texts."""
+    """Return a column that accepts stray text later, if its numbers are written as text."""
     found = read_column(values) if isinstance(reader, NumberColumn) else None
     is_text = isinstance(found, Cells) and any(isinstance(one, str) for one in found.distinct)
     return replace(reader, accepts_text=True) if is_text else reader  # type: ignore[call-arg]
 
 
 def takes_missing(estimator: BaseEstimator) -> bool:
-    """Whether X may hold NaN: a model of an older file says it itself."""
+    """Return whether X may contain NaN; models of older files decide it themselves."""
     inputs, model = vars(estimator).get("_inputs_"), vars(estimator).get("model_")
     return inputs is not None or model is None or bool(model.dictionary.takes_missing)
 
 
 def check_plain_matrix(X: Any, name: str, columns: Any, allows_missing: bool) -> Any:
-    """Return a part of the rows as `check_matrix` gives them; nobody's attributes are looked at."""
+    """Check a part of the rows like `check_matrix`, without an estimator."""
     X = check_array(X, input_name=name, **_FLOATS)
     return _checked(X, name, columns, allows_missing)
 
 
 def _checked(X: Any, name: str, columns: Any, allows_missing: bool) -> Any:
-    """Return X without duplicate entries; a ValueError names the column of one not finite."""
+    """Return X without duplicate entries; raise a ValueError for one that is not finite."""
     is_sparse = sparse.issparse(X)
     if is_sparse and not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
     values = X.data if is_sparse else X
-    # The sum is finite only if all entries are; only a suspicious one costs a second look.
+    # The sum is finite only if all entries are.
     if _has_finite_sum(values):
         return X
     is_bad = np.isinf(values) if allows_missing and not is_sparse else ~np.isfinite(values)
@@ -262,15 +261,14 @@ def _has_finite_sum(values: Any) -> bool:
 
 
 def check_rows(estimator: BaseEstimator, X: Any) -> Any:
-    """Return the X of a prediction as float array, CSR matrix, or tensor on a device of its own.
+    """Return the X of a prediction as a float array, CSR matrix, or tensor on a device.
 
-    scikit-learn's checks take longer than a prediction of one row: where nothing is left for
-    them to find, and no names of columns to compare, they are not asked.
+    scikit-learn's checks take longer than predicting one row, so plain valid arrays skip them.
     """
     if is_tensor(X):
         X = _floats(X.detach())
         if X.device.type == "cpu":
-            X = X.numpy()  # the same memory, and NumPy is faster there
+            X = X.numpy()  # shares the memory, and NumPy is faster
     is_plain = (
         (type(X) is np.ndarray or is_tensor(X))
         and X.dtype in ((xp := namespace(X)).float64, xp.float32)
@@ -285,7 +283,7 @@ def check_rows(estimator: BaseEstimator, X: Any) -> Any:
 
 
 def _floats(X: Any) -> Any:
-    """Return a tensor of floats in a precision that NumPy has; complex ones are refused later."""
+    """Return a tensor as float32 or float64; complex ones are refused later."""
     torch = namespace(X)
     if X.is_floating_point():
         return X if X.dtype in (torch.float32, torch.float64) else X.float()
@@ -295,12 +293,12 @@ def _floats(X: Any) -> Any:
 def check_labels(
     y: Any, known: NDArray[Any] | None = None
 ) -> tuple[NDArray[Any], NDArray[np.intp]]:
-    """Return the classes, known ones or those of y, sorted, and the code of every label."""
+    """Return the sorted classes, or the known ones, and the code of each label."""
     y = column_or_1d(to_host(y), warn=True)
     is_text = y.dtype == object and len(y) > 0 and isinstance(y[0], str)
     if known is None:
         assert_all_finite(y, input_name="y")
-        # Of text nothing is refused, and to sort it as objects takes long.
+        # Text is always accepted, and sorting objects is slow.
         check_classification_targets(y[:1] if is_text else y)
     if is_text:
         labels = np.unique(np.array(list(set(y.tolist())), dtype=object))
@@ -313,14 +311,14 @@ def check_labels(
     unknown = [label for label in labels.tolist() if label not in known_codes]
     if unknown:
         raise ValueError(
-            f"y_val has labels that y does not have: {unknown}. The training labels are "
+            f"y_val has labels that are not in y: {unknown}. The training labels are "
             f"{list(known_codes)}."
         )
     return known, np.array([known_codes[label] for label in labels.tolist()], dtype=np.intp)[codes]
 
 
 def check_weights(weights: Any, n_samples: int, name: str = "sample_weight") -> Array:
-    """Return weights as a vector of non-negative numbers; ones where there are none."""
+    """Return weights as a vector of non-negative numbers; ones if there are none."""
     if weights is None:
         return np.ones(n_samples)
     if isinstance(weights, numbers.Number):
@@ -329,29 +327,29 @@ def check_weights(weights: Any, n_samples: int, name: str = "sample_weight") -> 
     if weights.shape != (n_samples,):
         raise ValueError(f"{name} has shape {weights.shape}, expected ({n_samples},).")
     if (weights < 0).any():
-        raise ValueError(f"{name} has negative values; weights are counts.")
+        raise ValueError(f"{name} has negative values: weights are counts of rows.")
     is_odd = (weights > _LARGEST_WEIGHT) | ((weights < 1.0 / _LARGEST_WEIGHT) & (weights > 0.0))
     if is_odd.any():
         raise ValueError(
-            f"{name} has a weight of {weights[is_odd][0]:.3g}; weights are counts, which are 0 or "
-            f"from {1.0 / _LARGEST_WEIGHT:g} to {_LARGEST_WEIGHT:g}. Divide all by the largest."
+            f"{name} has a weight of {weights[is_odd][0]:.3g}: weights must be 0 or between "
+            f"{1.0 / _LARGEST_WEIGHT:g} and {_LARGEST_WEIGHT:g}. Divide all by the largest."
         )
     return np.asarray(weights, dtype=np.float64)
 
 
 def warn_of_shares(total: float, n_rows: int, stacklevel: int = 5) -> None:
-    """Warn if the weights of so many rows, all positive, are too small for counts."""
+    """Warn if the weights of n_rows rows, all positive, are too small to be counts."""
     if total < _LEAST_COUNT * n_rows:
         warnings.warn(
-            f"The sample weights sum to {total:.3g}: they are numbers of rows, so that {n_rows:,} "
-            f"rows count as {total:.3g}. If they are meant as shares, multiply them by the number "
-            "of rows: sample_weight * len(X) / sample_weight.sum().",
+            f"The sample weights sum to {total:.3g}: weights are counts, so {n_rows:,} rows count "
+            f"as {total:.3g}. If they are relative, rescale them: "
+            "sample_weight * len(X) / sample_weight.sum().",
             stacklevel=stacklevel,
         )
 
 
 def class_weights(setting: Any, classes: NDArray[Any], totals: Array) -> Array:
-    """Return a weight per class; "balanced" looks at the totals of the sample weights."""
+    """Return a weight per class; "balanced" uses the totals of the sample weights."""
     if setting is None:
         return np.ones(len(classes))
     if isinstance(setting, str) and setting == "balanced":
@@ -361,7 +359,7 @@ def class_weights(setting: Any, classes: NDArray[Any], totals: Array) -> Array:
     unknown = [key for key in setting if key not in classes.tolist()]
     if unknown:
         raise ValueError(
-            f"class_weight names classes that y does not have: {unknown}. The classes are "
+            f"class_weight names classes that are not in y: {unknown}. The classes are "
             f"{classes.tolist()}."
         )
     for label, weight in setting.items():
@@ -371,7 +369,7 @@ def class_weights(setting: Any, classes: NDArray[Any], totals: Array) -> Array:
 
 
 def check_columns(layout: Any) -> Any:
-    """Return rows that are laid out, but refuse columns of sizes that only trees can take."""
+    """Return the layout, but refuse columns whose magnitude only trees can handle."""
     frame, inputs = layout.design.frame, layout.inputs
     is_far = np.maximum(-frame.low, frame.high) >= FAR
     is_odd = is_far | ((frame.low < frame.high) & (frame.high < frame.low + NEAR))

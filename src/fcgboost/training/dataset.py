@@ -1,4 +1,4 @@
-"""Checked data, and how it is split: by the values of its rows, never by their order."""
+"""Checked data, and splits that depend on the values of the rows, not on their order."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from fcgboost.threads import cached
 from fcgboost.training import checks
 from fcgboost.training.checks import Array
 
-#: Distinct rows of a class from which on some can be spared for validation.
+#: The number of distinct rows of a class from which some can be held out.
 LEAST_ROWS = 4
 
 
 @dataclass(frozen=True)
 class DataSet:
-    """Checked rows with their classes as codes, positive weights, and fingerprints.
+    """Checked rows with class codes, positive weights and fingerprints.
 
-    `written` are the rows as the user wrote them, if wanted; `positions` says which row each is.
+    `written` are the user's original rows, if needed, and `positions` maps them to these rows.
     """
 
     X: Any
@@ -40,22 +40,22 @@ class DataSet:
 
     @classmethod
     def of(cls, X: Any, codes: NDArray[np.intp], weights: Array) -> DataSet:
-        """Return rows of positive weight in their order."""
+        """Return the rows of positive weight."""
         kept = weights > 0.0
         if not kept.all():
             X, codes, weights = X[kept], codes[kept], weights[kept]
         return cls(X, codes, weights, hashing.fingerprint(X))
 
     def canonical(self, keeps_written: bool = False) -> DataSet:
-        """Return the rows in the order of fingerprints, classes and weights, equal ones as one.
+        """Return the rows sorted by fingerprint, class and weight, with equal rows merged.
 
-        Ordinary sums then depend neither on the order in which rows were written nor on whether a
-        row was written twice or has the weight 2.
+        Sums then depend neither on the order of the rows nor on whether a row is repeated or has
+        the weight 2.
         """
         order = hashing.order_of(self.words)
         words = self.words[order]
         is_first = np.append(True, words[1:] != words[:-1])
-        # Hardly a word is there twice: classes and weights are sorted where one is.
+        # Few words repeat; only those are sorted by class and weight.
         again = np.flatnonzero(~is_first)
         tied = np.flatnonzero(~(is_first & np.append(is_first[1:], True)))
         rows = order[tied]
@@ -71,7 +71,7 @@ class DataSet:
         return replace(canonical, written=self, positions=positions)
 
     def _equal(self, some: NDArray[np.intp], others: NDArray[np.intp]) -> NDArray[np.bool_]:
-        """Say whether rows of one word equal others in all their values and in their class."""
+        """Return whether rows with equal words have equal values and classes."""
         equal = self.codes[some] == self.codes[others]
         X, Z = self.X[some[equal]], self.X[others[equal]]
         if sparse.issparse(X):
@@ -81,7 +81,6 @@ class DataSet:
         return np.asarray(equal)
 
     def take(self, mask: NDArray[np.bool_]) -> DataSet:
-        """Return some of the rows."""
         at = np.flatnonzero(mask)
         part = DataSet(_rows(self.X, at), self.codes[at], self.weights[at], self.words[at])
         if self.written is None or self.positions is None:
@@ -91,39 +90,38 @@ class DataSet:
         return replace(part, written=self.written.take(kept), positions=positions)
 
     def within(self, limits: Limits | None) -> DataSet:
-        """Return the rows clipped to limits; draws go by what they were, which no limit rounds."""
+        """Return the rows clipped to limits; their fingerprints stay those of the raw rows."""
         return self if limits is None else replace(self, X=limits.apply(self.X))
 
     @cached
     def has_missing(self) -> bool:
-        """Whether a value is NaN."""
         return not sparse.issparse(self.X) and bool(np.isnan(self.X).any())
 
     def medians(self) -> Array:
-        """Return the medians of the columns, 0 where all values are missing."""
+        """Return the medians of the columns, 0 if all values are missing."""
         X = np.where(np.isnan(self.X).all(axis=0), 0.0, self.X)
         return np.asarray(np.nanmedian(X, axis=0))
 
     def imputed(self, medians: Array | None = None) -> Any:
-        """Return X with medians for missing values, those of these rows where none are given."""
+        """Return X with missing values replaced by medians, by default those of these rows."""
         if not self.has_missing:
             return self.X
         return np.where(np.isnan(self.X), self.medians() if medians is None else medians, self.X)
 
     def digest(self) -> hashing.Digest:
-        """Return words for all rows with their labels and weights, in any order."""
+        """Return a digest of the rows, labels and weights that does not depend on their order."""
         return hashing.Digest.of(self.words, self.codes, self.weights)
 
 
 def _rows(X: Any, at: NDArray[np.intp]) -> Any:
-    """Return some rows; `take` is twice as fast as brackets, and sparse matrices lack it."""
+    """Return some rows; `take` is twice as fast as indexing, but sparse matrices lack it."""
     return X[at] if sparse.issparse(X) else X.take(at, axis=0)
 
 
 class Data(NamedTuple):
-    """The classes, the rows to train on, and those to validate on, if there are any.
+    """The classes, the training rows, the validation rows if any, and the columns.
 
-    `readers` are the columns of a table that rows were read from; names, where these are numbers.
+    `readers` are the columns of a table, or the names of columns that hold plain numbers.
     """
 
     classes: NDArray[Any]
@@ -135,9 +133,9 @@ class Data(NamedTuple):
 def check_labelled(
     estimator: Any, X: Any, y: Any, sample_weight: Any, known: NDArray[Any] | None = None
 ) -> tuple[NDArray[Any], Any, NDArray[np.intp], Array]:
-    """Check data and return the classes, X, codes and weights, zeros among them.
+    """Check data and return the classes, X, codes and weights, zeros included.
 
-    Validation data has known classes.
+    The classes of validation data are known.
     """
     ending = "" if known is None else "_val"
     if y is None:
@@ -169,9 +167,9 @@ def check_data(
     *,
     is_fold: bool = False,
 ) -> Data:
-    """Check what a fit is given; functions of the user's see rows as they were written.
+    """Check the data of a fit; the user's score functions get the original rows.
 
-    Of the weights of a fold nothing is said that was said of all.
+    The weights of a fold cause no warning: those of all rows already did.
     """
     metrics = checks.named_metrics(estimator.metrics).values()
     keeps_written = any(map(callable, (estimator.scoring, *metrics)))
@@ -179,7 +177,7 @@ def check_data(
     if (X_val is None) != (y_val is None) or (X_val is None and sample_weight_val is not None):
         raise ValueError("Pass X_val and y_val together, and sample_weight_val only with them.")
     if sample_weight is not None and is_table(X):
-        # What a column holds is not told by rows that do not count.
+        # Rows of weight zero must not decide what a column holds.
         weights = checks.check_weights(sample_weight, _num_samples(X))
         check_some_weight(weights, "sample_weight")
         kept = np.flatnonzero(weights)
@@ -188,7 +186,7 @@ def check_data(
     data = DataSet.of(*labelled)
     if not is_fold:
         checks.warn_of_shares(data.weights.sum(), len(data.weights))
-    # Not by sorting: there may be millions of codes.
+    # Without sorting, as there may be millions of codes.
     is_present = np.bincount(data.codes, minlength=len(classes)) > 0
     classes, codes = classes[is_present], (np.cumsum(is_present) - 1)[data.codes]
     check_two_classes(classes)
@@ -201,7 +199,7 @@ def check_data(
 
 
 def readers_of(estimator: Any) -> Sequence[Column | str]:
-    """Return how the columns of a table are read, or the names of numbers."""
+    """Return how the columns of a table are read, or the names of numeric columns."""
     if estimator._readers_ is not None:
         return estimator._readers_  # type: ignore[no-any-return]
     names = getattr(estimator, "feature_names_in_", None)
@@ -210,24 +208,24 @@ def readers_of(estimator: Any) -> Sequence[Column | str]:
 
 
 def check_two_classes(classes: NDArray[Any]) -> None:
-    """Raise a ValueError if there is nothing to tell apart."""
+    """Raise a ValueError if there are fewer than two classes."""
     if len(classes) < 2:
         raise ValueError(
-            f"y has only one class ({classes.tolist()[0]!r}) among the rows of positive weight; a "
+            f"y has only one class ({classes.tolist()[0]!r}) among the rows of positive weight: a "
             "classifier needs at least two classes."
         )
 
 
 def check_some_weight(weights: Array, name: str) -> None:
-    """Raise a ValueError if no row weighs anything."""
+    """Raise a ValueError if all weights are zero."""
     if not weights.any():
-        raise ValueError(f"{name}: all weights are zero, there are no rows left.")
+        raise ValueError(f"{name} is zero for all rows: at least one weight must be positive.")
 
 
 def split_data(data: DataSet, fraction: float, key: int) -> tuple[DataSet, DataSet]:
-    """Set rows aside for validation: of every class, those with the smallest keyed hashes.
+    """Split off validation rows: in each class, those with the smallest keyed hashes.
 
-    Equal rows of a class stay together. Every class keeps at least one row for training.
+    Equal rows of a class stay together. Each class keeps at least one row for training.
     """
     hashes, weights = hashing.keyed(data.words, key), counts_of(data.weights)
     order, is_validation = hashing.order_of(hashes), np.zeros(len(hashes), dtype=bool)
@@ -241,25 +239,25 @@ def split_data(data: DataSet, fraction: float, key: int) -> tuple[DataSet, DataS
         is_validation[rows] = groups < min(n_taken, len(sizes) - 1)
     if not is_validation.any():
         raise ValueError(
-            f"validation_fraction={fraction} leaves no row for validation: every class keeps at "
-            "least one distinct row for training."
+            f"validation_fraction={fraction} leaves no row for validation: each class keeps at "
+            "least one distinct row for training, so pass more rows, or X_val and y_val."
         )
     return data.take(~is_validation), data.take(is_validation)
 
 
 def thinned(data: DataSet, share: float, key: int = 0) -> DataSet:
-    """Return a share of the rows by their keyed hashes, and at least one of every class."""
+    """Return a share of the rows by their keyed hashes, at least one of each class."""
     return data if share >= 1.0 else split_data(data, 1.0 - share, key)[0]
 
 
 def can_be_split(n_distinct: NDArray[np.intp], needs_all: bool) -> bool:
-    """Whether every class, or two of them, have a few rows for training and for validation."""
+    """Return whether all classes, or two of them, have enough rows to be split."""
     n_large = int((n_distinct >= LEAST_ROWS).sum())
     return n_large == np.count_nonzero(n_distinct) if needs_all else n_large >= 2
 
 
 def counts_of(weights: Array) -> Array:
-    """Return weights, or ones where all are equal: shares of those do not depend on rounding."""
+    """Return weights, or ones if all are equal, whose shares do not depend on rounding."""
     return np.ones_like(weights) if (weights == weights[0]).all() else weights
 
 
@@ -268,7 +266,7 @@ def hash_folds(
 ) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
     """Return stratified folds that do not depend on row order, weights or repetition.
 
-    There are fewer folds where no class has that many distinct rows: none is ever empty.
+    There are fewer if no class has that many distinct rows, so that none is empty.
     """
     hashes = hashing.keyed(hashing.fingerprint(X), key)
     classes, codes = np.unique(y, return_inverse=True)
@@ -279,10 +277,10 @@ def hash_folds(
         sizes.append(len(distinct))
         if len(distinct) < 2:
             raise ValueError(
-                f"Class {label!r} has only one distinct row: it cannot be in the training part "
-                f"of all {n_folds} folds. Remove the class, or pass cv as a splitter."
+                f"Class {label!r} has only one distinct row, which cannot be in the training part "
+                f"of all {n_folds} folds. Remove the class, or pass a splitter as cv."
             )
     n_folds = min(n_folds, max(sizes))
-    # Classes start at different folds, so that small ones do not all miss the same.
+    # Classes start at different folds, so that small ones do not all miss the same one.
     folds = (ranks + codes) % n_folds
     return [(np.flatnonzero(folds != i), np.flatnonzero(folds == i)) for i in range(n_folds)]

@@ -1,4 +1,4 @@
-"""One fit: a data set and settings are laid out, a path is fitted, fitted attributes come back."""
+"""One fit: lay out a data set, fit a path, and return fitted attributes."""
 
 from __future__ import annotations
 
@@ -50,16 +50,13 @@ from fcgboost.training.scoring import make_score, make_targets
 from fcgboost.training.settings import Settings
 from fcgboost.training.validation import Validator, make_validator
 
-# Rows on which the slope of the model is averaged for feature_importances_.
+# Rows over which feature_importances_ are averaged.
 _IMPORTANCE_ROWS = 256
 
 
 @dataclass(frozen=True)
 class Layout(ABC):
-    """Rows laid out for a path, in this process or elsewhere, with a target per output.
-
-    Those to choose by, if there are any, have a weight together.
-    """
+    """Rows laid out for a path, in this process or elsewhere, with a target per output."""
 
     classes: NDArray[Any]
     design: Design
@@ -67,23 +64,23 @@ class Layout(ABC):
     validator: StepScore | None
     limits: Limits | None
     validation_weight: float
-    #: What atoms see of the columns; None where these are sparse.
+    #: What atoms see of the columns; None for sparse rows.
     inputs: Inputs | None
 
     @abstractmethod
     def can_be_split(self, needs_all: bool) -> bool:
-        """Whether every class, or two of them, have rows to train on and rows to choose by."""
+        """Return whether all classes, or two of them, have enough rows to be split."""
 
     @abstractmethod
     def split(self, settings: Settings, share: float, n_enough: int, key: int) -> Layout:
-        """Lay out some of the rows, at most so many, a share of which are to choose by."""
+        """Lay out at most n_enough of the rows, a share of them for validation."""
 
     @abstractmethod
     def predicted(self, model: Model) -> HeldOut:
-        """Return what a model says about the rows to choose by; classes weigh as in fits."""
+        """Return a model's decision values for the validation rows, with class weights."""
 
     def forget(self) -> None:
-        """Drop what was made of the rows."""
+        """Free what was computed from the rows."""
         self.design.forget()
 
 
@@ -98,7 +95,7 @@ class MemoryLayout(Layout):
     readers: Sequence[Column | str]
 
     def can_be_split(self, needs_all: bool) -> bool:
-        return can_be_split(np.bincount(self.train.codes), needs_all)  # equal rows are one
+        return can_be_split(np.bincount(self.train.codes), needs_all)  # equal rows are merged
 
     def split(self, settings: Settings, share: float, n_enough: int, key: int) -> MemoryLayout:
         train = thinned(self.train, n_enough / len(self.train.codes), key >> 1)
@@ -106,7 +103,7 @@ class MemoryLayout(Layout):
         return lay_out(settings, data)
 
     def judge(self, data: DataSet, score: Callable[[Array], Any]) -> Validator:
-        """Return what scores steps at rows."""
+        """Return a validator that scores steps on rows."""
         design, seen = self.design, replace(data, X=encode(self.inputs, data.X))
         where = seen.within(self.limits).X, design.dictionary, design.scale
         return make_validator(*where, score, design.device)
@@ -120,7 +117,7 @@ class MemoryLayout(Layout):
 
 
 def lay_out(settings: Settings, data: Data, other: MemoryLayout | None = None) -> MemoryLayout:
-    """Clip rows and lay a dictionary over them, or over another layout of the same rows."""
+    """Lay a dictionary over clipped rows, reusing another layout of the same rows if given."""
     classes, train, validation, readers = data
     totals: Array = np.bincount(train.codes, train.weights, len(classes)).astype(np.float64)
     per_class = class_weights(settings.class_weight, classes, totals)
@@ -143,7 +140,7 @@ def lay_out(settings: Settings, data: Data, other: MemoryLayout | None = None) -
 
 
 def _make_inputs(dictionary: Dictionary, data: Data) -> tuple[Inputs | None, Dictionary, DataSet]:
-    """Learn what the families of a dictionary see; return it, the dictionary, and these rows."""
+    """Learn what the families of a dictionary see; return it, the dictionary and the rows."""
     train, readers = data.train, data.readers
     if sparse.issparse(train.X):
         return None, dictionary, train
@@ -160,7 +157,6 @@ def _make_inputs(dictionary: Dictionary, data: Data) -> tuple[Inputs | None, Dic
 def _make_design(
     settings: Settings, dictionary: Dictionary, train: DataSet, weights: Array
 ) -> tuple[Limits | None, MemoryDesign]:
-    """Clip rows and lay a dictionary over them."""
     limits, moments = find_limits(
         settings.clip,
         dictionary,
@@ -171,8 +167,8 @@ def _make_design(
     rows = train.within(limits)
     if sparse.issparse(rows.X) and settings.device != "cpu":
         raise ValueError(
-            f"X is sparse, and device={settings.device!r} takes dense arrays only: use "
-            "device='cpu', or X.toarray() if there is room for it."
+            f"X is sparse, but device={settings.device!r} needs dense arrays: use device='cpu', or "
+            "X.toarray() if it fits into memory."
         )
     dictionary.check_rows(rows.X)
     return limits, MemoryDesign(
@@ -189,7 +185,7 @@ def _make_design(
 
 
 def make_recipe(settings: Settings, design: Design, key: int, is_scored: bool = False) -> Recipe:
-    """Fill in what settings leave to the size of the data."""
+    """Return the recipe for a design, filling in what depends on the size of the data."""
     m, selection, n_candidates = design.total_weight, settings.selection, 0
     if selection is None or selection.is_fixed:
         n_candidates = int(settings.n_candidates or design.n_distinct)
@@ -206,10 +202,10 @@ def make_recipe(settings: Settings, design: Design, key: int, is_scored: bool = 
 
 @dataclass(frozen=True)
 class Fit:
-    """One path to be fitted, and what becomes of it.
+    """One path to be fitted, and its results.
 
-    It ends after `patience` steps without a better score. `held_out` is what models like its own
-    say about rows set aside to choose by.
+    It ends after `patience` steps without a better score. `held_out` has the predictions of trial
+    models for the rows held out in the choice.
     """
 
     settings: Settings
@@ -222,28 +218,25 @@ class Fit:
 
     @classmethod
     def of(cls, settings: Settings, layout: Layout, state: FitState) -> Self:
-        """Return the fit that settings describe."""
         recipe = make_recipe(settings, layout.design, state.key, layout.validator is not None)
         n_steps = len(state.path or ())
         if n_steps > recipe.max_iter:
             raise ValueError(
                 f"max_iter={recipe.max_iter} is less than the {n_steps} steps that the fit "
-                "goes on from; use truncate(k) for a shorter model."
+                "continues from: use truncate(k) for a shorter model."
             )
         return cls(settings, layout, state, recipe, settings.n_iter_no_change)
 
     @property
     def k0(self) -> int:
-        """The theory's number of steps."""
         return theory_steps(self.layout.design.total_weight)
 
     @property
     def ridges(self) -> list[float]:
-        """What lambda may be, strongest first."""
         return self.settings.ridges(self.layout.design.total_weight)
 
     def with_ridge(self, l2: float, n_steps: int | None = None, patience: int | None = None) -> Fit:
-        """Return a fit with another ridge and, unless the user has limits, other ones."""
+        """Return a fit with another ridge and, unless the user set them, other limits."""
         limit = self.recipe.max_iter
         if n_steps is not None and self.settings.has_free_steps:
             limit = min(limit, max(1, n_steps))
@@ -251,14 +244,14 @@ class Fit:
         return replace(self, recipe=recipe, patience=self.patience or patience)
 
     def anew(self, title: str, **changes: Any) -> Fit:
-        """Return a fit that starts at nothing and leaves no file behind."""
+        """Return a fit that starts from scratch and writes no checkpoint."""
         settings, state = replace(self.settings, checkpoint=None), replace(self.state, path=None)
         return replace(self, settings=settings, state=state, title=title, **changes)
 
     def path(
         self, rules: list[StoppingRule], watcher: Watcher | None = None
     ) -> tuple[Trace, Status]:
-        """Run the loop with the settings' own rules and the user's."""
+        """Run the loop with the rules of the settings and the user's."""
         resume = self.state.path
         if self.patience is not None:
             rule = NoImprovement(int(self.patience))
@@ -274,7 +267,7 @@ class Fit:
         return trace, status
 
     def ridge_paths(self, rules: list[StoppingRule]) -> list[Trace]:
-        """Run the loop for several ridges at once, as `path` does for one."""
+        """Run the loop for several ridges at once."""
         if self.patience is not None:
             rules = [NoImprovement(int(self.patience)), *rules]
         traces: list[Trace] = self._run(fit_ridges, rules)
@@ -288,12 +281,11 @@ class Fit:
             return loop(*given, [own, *rules], validator, *more)
 
     def model(self, trace: Trace, k: int) -> Model:
-        """Return the model after k steps of a path."""
         design = self.layout.design
         return trace.model(k, design.dictionary, design.scale, self.layout.limits)
 
     def attributes(self, trace: Trace, first: Trace | None = None) -> dict[str, Any]:
-        """Return what a fit sets on the estimator; a continuation goes on from the first path."""
+        """Return the fitted attributes; warm starts continue the `first` path of an average."""
         k, design, l2 = self.n_kept(trace), self.layout.design, self.recipe.l2
         model = self.model(trace, k)
         link = self._link(model)
@@ -313,17 +305,16 @@ class Fit:
         }
 
     def check_link(self) -> None:
-        """Raise a ValueError if a link is wanted and there is nothing to fit it to."""
+        """Raise a ValueError if a link is wanted but there are no rows to fit it to."""
         has_rows = self.layout.validation_weight > 0.0 or len(self.held_out) > 0
         if self.settings.link == "power" and not has_rows and self.state.link is None:
             raise ValueError(
-                "link='power' is fitted to rows held out, and there are none: set "
-                "validation_fraction (0.2 is a fifth of the rows), or give X_val and y_val to fit, "
-                "or use link='theory'."
+                "link='power' needs held-out rows, but there are none: set validation_fraction, "
+                "for example to 0.2, pass X_val and y_val to fit, or use link='theory'."
             )
 
     def _link(self, model: Model) -> PowerLink | None:
-        """Return what turns decision values into probabilities; None is the loss's own formula."""
+        """Return the link to probabilities; None stands for the formula of the loss."""
         settings, has_rows = self.settings, self.layout.validation_weight > 0.0
         can_calibrate = settings.is_preset and isinstance(settings.loss, ProbabilityLoss)
         if not (settings.link == "power" or (settings.link == "auto" and can_calibrate)):
@@ -332,18 +323,17 @@ class Fit:
         return fit_link(parts) if parts else self.state.link
 
     def n_kept(self, trace: Trace, wanted: float = np.inf) -> int:
-        """Return the number of steps that is best on validation.
+        """Return the number of steps with the best validation score.
 
-        Of equals that of fewest atoms, and of these the fewest steps. Scores that are only a share
-        of a standard error below the best, or below `wanted`, are equals where small models are
-        wanted.
+        Ties go to the fewest atoms, then to the fewest steps. If small models are wanted, scores
+        within a share of a standard error of the best, or of `wanted`, are ties.
         """
         if self.layout.validator is None or len(trace) == 0:
             return len(trace)
         scores, sizes = trace.scores, trace.column("n_atoms")
         ks = np.flatnonzero(~np.isnan(scores)) + 1
         if len(trace) >= self.k0 and self.settings.has_free_steps and not self.settings.is_preset:
-            # A path that ended between two multiples is worth a look at its end.
+            # The end of the path counts too, even between two multiples.
             multiples = np.arange(self.k0, len(trace) + 1, self.k0)
             ks = np.union1d(ks[np.searchsorted(ks, multiples, side="right") - 1], ks[-1])
         enough = min(float(scores[ks - 1].max()), wanted)
@@ -354,7 +344,7 @@ class Fit:
         return int(good[order[0]])
 
     def error(self, score: float) -> float:
-        """Return the standard error of a score as of a relative frequency, or the largest."""
+        """Return the standard error of a score, taken as a frequency if possible."""
         weight = self.layout.validation_weight
         if weight == 0.0:
             return 0.0
@@ -362,12 +352,12 @@ class Fit:
         return float(np.sqrt(frequency * (1.0 - frequency) / weight))
 
     def slack(self, score: float) -> float:
-        """Return how much below a score is as good."""
+        """Return how far below a score is still equally good."""
         return self.settings.preset.slack * self.error(score)
 
 
 def prepare(settings: Settings, data: Data, last: FitState | None) -> Fit:
-    """Return the fit to data in this process, which may go on from the last one."""
+    """Return the fit to data in this process, which may continue the last one."""
     train = data.train
     is_sparse = sparse.issparse(train.X)
     digests = [part.digest() for part in (train, data.validation) if part is not None]

@@ -1,4 +1,4 @@
-"""Metrics along a path, of training and validation rows: computed at its end, for the record."""
+"""Metrics of training and validation rows along a path, computed at its end."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from fcgboost.training.scoring import Metric
 
 
 def try_metrics(fit: Fit) -> None:
-    """Score decision values of 0: what cannot be computed is an error before there is a path."""
+    """Score decision values of 0, so that a metric that fails does so before the fit."""
     link = PowerLink(1.0, 1.0) if fit.settings.link == "power" else None
     for _, layout, data, score in _scores(fit, link):
         score(np.zeros((len(data.codes), len(layout.targets))))
 
 
 def with_metrics(fit: Fit, trace: Trace, link: PowerLink | None) -> Trace:
-    """Return a path with its metrics, probabilities by the link of the model."""
+    """Return the path with its metrics; probabilities use the link of the model."""
     found, names = {}, [*fit.settings.metrics]
     for rows, layout, data, score in _scores(fit, link):
         try:
             values = layout.judge(data, score).scores(trace, trace.atoms) if len(trace) else []
-        except Exception as error:  # a function of the user's may raise anything
+        except Exception as error:  # a user's function may raise anything
             warnings.warn(f"The metrics of the {rows} rows are NaN: {error}", stacklevel=4)
             values = [[np.nan] * len(names)] * len(trace)
         found[rows] = dict(zip(names, np.reshape(values, (-1, len(names))).T.copy(), strict=True))
@@ -40,7 +40,7 @@ def with_metrics(fit: Fit, trace: Trace, link: PowerLink | None) -> Trace:
 def _scores(
     fit: Fit, link: PowerLink | None
 ) -> Iterator[tuple[str, MemoryLayout, DataSet, Callable[[Array], list[float]]]]:
-    """Yield what rows are called, where they are, and all metrics of decision values there."""
+    """Yield the name of the rows, their layout, the rows, and their metrics."""
     layout, metrics = fit.layout, [Metric(one) for one in fit.settings.metrics.values()]
     assert isinstance(layout, MemoryLayout)
     for name, data in (("train", layout.train), ("validation", layout.validation)):

@@ -1,9 +1,8 @@
-"""Whole set-ups under one name: `dictionary="auto"` and `dictionary="compact"`.
+"""The presets `dictionary="auto"` and `dictionary="compact"`.
 
-A preset is a union of families that take turns, how their atoms are learned, and the strengths of
-the ridge among which validation chooses (lambda = strength / sqrt(m): 1 / m is too weak for atoms
-that were searched for). Of many rows "auto" makes deep trees whose leaves are corrected, of wide
-sparse ones directions over all columns.
+A preset is a union of families, how their atoms are learned, and the ridge strengths among which
+validation chooses (lambda = strength / sqrt(m): 1 / m is too weak for learned atoms). For many rows
+"auto" grows deep trees with corrected leaves, for wide sparse ones directions over all columns.
 """
 
 from __future__ import annotations
@@ -27,63 +26,63 @@ from fcgboost.solvers import NewtonSolver
 
 @dataclass(frozen=True)
 class Preset:
-    """A set-up."""
+    """A complete configuration under one name."""
 
     name: str
-    #: They take turns in this order, or compete if all grow their atoms.
+    #: They take turns in this order, or compete if all are grown.
     families: tuple[Dictionary, ...] = ()
     selection: LearnedCandidates | None = None
-    #: Of the ridge, strongest first: of equal scores the simpler model wins.
+    #: Ridge strengths to try, strongest first: among equal scores the simpler model wins.
     strengths: tuple[float, ...] = (3.0, 0.3, 0.03)
-    #: That of the ridge where there is nothing to choose by; None is a ridge of 1 / m.
+    #: The ridge strength without validation; None means a ridge of 1 / m.
     strength: float | None = 0.3
-    #: Inputs are clipped to so many deviations from their mean, if at all.
+    #: Clip inputs to this many standard deviations from their mean, if at all.
     clip: float | None = 4.0
-    #: The longest path, in multiples of k0, and in steps.
+    #: The longest path, in multiples of k0 and in steps.
     limit: int = 10
     max_steps: int | None = None
-    #: Scores that are so many standard errors below the best are as good.
+    #: Scores within this many standard errors of the best count as equally good.
     slack: float = 0.25
-    #: Of models that are as good: the smallest is kept, or else the best of the strongest ridge.
+    #: Among equally good models, keep the smallest instead of the best with the strongest ridge.
     is_small: bool = False
     removal: Removal | None = None
-    #: How much a model grows until all coefficients are corrected again.
+    #: The growth factor after which all coefficients are corrected again.
     growth: float = 1.0
-    #: How many paths are averaged, and up to how many rows: of many rows a path depends so little
-    #: on chance that an average is not worth its time, or its size.
+    #: How many paths are averaged, and up to how many rows: with more rows a path depends so little
+    #: on chance that an average is not worth its time and size.
     n_members: int = 1
     n_few: int = 0
-    #: Which of the strengths leads the path: its residuals decide what atoms are grown.
+    #: Which strength leads the path: its residuals decide which atoms are learned.
     leader: int = 1
-    #: How far all coefficients are corrected; None is the solver's own.
+    #: None means the estimator's solver.
     solver: NewtonSolver | None = None
-    #: Another set-up for many rows, and from how many on.
+    #: The preset for many rows, and the number from which it applies.
     other: Preset | None = None
     n_many: int = 0
-    #: Another one for sparse rows, and from how many columns on.
+    #: The preset for sparse rows, and the number of columns from which it applies.
     of_words: Preset | None = None
     n_wide: int = 0
-    #: How many numbers of steps are compared up to k0, where paths of several splits have a vote.
+    #: How many numbers of steps are compared up to k0 when several splits vote.
     n_parts: int = 4
-    #: Another one for tables with categories, where averages gain more.
+    #: The preset for tables with categories, where averages gain more.
     of_categories: Preset | None = None
 
     def at(self, n_rows: int, n_sparse: int) -> Preset:
-        """Return the set-up for so many rows, and columns if rows are sparse."""
+        """Return the preset for this many rows, and columns if the rows are sparse."""
         if n_sparse:
             return self if self.of_words is None or n_sparse < self.n_wide else self.of_words
         return self if self.other is None or n_rows < self.n_many else self.other
 
     def dictionary(self) -> Dictionary:
-        """Return the union of the families, or trees alone whose leaves are corrected."""
+        """Return the union of the families, or the trees alone if their leaves are corrected."""
         first = self.families[0]
         return first if first.corrects_leaves else UnionDictionary(list(self.families))
 
 
-# In the presets more draws and longer searches gained nothing on average (docs/beyond.md).
+# More draws and longer searches gained nothing on average (docs/beyond.md).
 _TIMID = LearnedCandidates(size=32, max_steps=8, pull=0.3, n_rows=4_096)
 
-#: Deep trees whose leaves are all corrected.
+#: Deep trees with corrected leaves.
 FOREST = Preset(
     "forest",
     (TreeDictionary(30, max_leaf_nodes=255, corrects_leaves=True),),
@@ -94,8 +93,8 @@ FOREST = Preset(
     growth=1.5,
     solver=NewtonSolver(tol=1e-8, max_iter=2),
 )
-#: Directions over all columns, and trees of those that are most often not zero. Atoms are so few
-#: that there is no ridge to choose.
+#: Directions over all columns, and trees on those most often non-zero. The atoms are so few that
+#: there is no ridge to choose.
 WORDS = Preset(
     "words",
     (DirectionDictionary(), TreeDictionary(max_features=256)),
@@ -134,11 +133,11 @@ COMPACT = Preset(
     n_members=3,
     n_few=2_000,
 )
-#: What a dictionary stands for that is none of them.
+#: For dictionaries that are not presets.
 PLAIN = Preset("plain", strengths=(), strength=None, clip=None, limit=5, slack=0.0)
 PRESETS: Mapping[str, Preset] = {preset.name: preset for preset in (AUTO, COMPACT)}
 
 
 def preset_of(dictionary: Any) -> Preset | None:
-    """Return the preset that the parameter `dictionary` names, if it names one."""
+    """Return the preset that the parameter `dictionary` names, if any."""
     return PRESETS.get(dictionary) if isinstance(dictionary, str) else None

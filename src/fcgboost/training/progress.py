@@ -1,4 +1,4 @@
-"""A progress display: one line that moves on a terminal, a few plain lines elsewhere."""
+"""A progress display: one updating line on a terminal, a few plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ logger = logging.getLogger("fcgboost")
 
 
 class Progress:
-    """A stopping rule that never stops and shows how far the fit is.
+    """A stopping rule that never stops and shows the progress of the fit.
 
-    `verbose` is 1 for a line on standard error, or another stream, and 2 for the log as well; the
-    title says which of several paths it is.
+    With `verbose` 1 it writes to the stream, standard error by default, with 2 also to the log. The
+    title names one of several paths.
     """
 
     def __init__(
@@ -26,7 +26,7 @@ class Progress:
 
     def __call__(self, step: Step) -> Status | None:
         level = logging.INFO if self.verbose > 1 else logging.DEBUG
-        # A line nobody reads would take as long as the rest of the record of a small step.
+        # Formatting an unread line takes as long as recording a small step.
         if self.verbose == 0 and not logger.isEnabledFor(level):
             return None
         score = step.validation_score
@@ -45,7 +45,7 @@ class Progress:
         return None
 
     def close(self) -> None:
-        """End the moving line."""
+        """End the updating line."""
         if self.verbose > 0 and self.stream.isatty():
             self.stream.write("\n")
             self.stream.flush()

@@ -1,6 +1,6 @@
-"""Going on from another path: that of the last fit (`warm_start`), or one in a file (`checkpoint`).
+"""Continue a path: that of the last fit (`warm_start`), or one in a file (`checkpoint`).
 
-The file is NumPy's .npz: plain arrays, a header in JSON, and a digest of all; no pickled code.
+The file is NumPy's .npz: plain arrays, a JSON header and a digest; no pickled code.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ from fcgboost.stopping import Status, Step
 from fcgboost.training.settings import MAY_CHANGE, Settings
 
 _FORMAT, _VERSION = "fcgboost checkpoint", 4
-# What a step has: the fields of all steps one after the other are one array, their sizes another.
+# Each field of all steps is stored as one array, and its sizes as another.
 _FIELDS = [field.name for field in fields(Step) if field.name != "k"]
 _NUMBERS = ("solver_iterations", "residual", "is_corrected", "seconds", "validation_score")
 _CSR_ARRAYS = ("data", "indices", "indptr")
-# A write is followed by this many times its duration without one.
+# After a write, wait this many times its duration.
 _PAUSE = 100.0
 
 
 @dataclass(frozen=True)
 class FitState:
-    """What a later fit goes on from: a path, if there is one yet, and what it belongs to.
+    """What a later fit continues: a path, if any, and what it belongs to.
 
-    That is a digest of the data, the parameters in words, and the seed of all draws.
+    That is a digest of the data, the parameters as text, and the seed of all draws.
     """
 
     data: tuple[int | float | str | bool | None, ...]
@@ -60,10 +60,10 @@ def find_state(
     kind: Sequence[Any],
     last: FitState | None,
 ) -> FitState:
-    """Return what to go on from: the last fit's path, the one in a file, or nothing.
+    """Return the state to continue from: the last fit's, that of a file, or a new one.
 
-    The digests are those of training and validation data; the `kind` is the number of columns,
-    whether X is sparse, and how a table is read.
+    The digests are those of training and validation data; `kind` is the number of columns, whether
+    X is sparse, and how a table is read.
     """
     words = [word for digest in digests for word in astuple(digest)]
     data = (*classes.tolist(), *words, *kind, settings.validation_fraction)
@@ -85,21 +85,21 @@ def draw_key(random_state: Any) -> int:
 def _check_same(old: FitState, new: FitState) -> None:
     if old.data != new.data:
         raise ValueError(
-            "warm_start=True goes on with the same data, and this data is different: X, y, the "
-            "weights, or the rows held out for validation (n_iter_no_change alone holds out a "
-            "tenth). Set warm_start=False to start anew."
+            "warm_start=True needs the data of the last fit, but X, y, the weights or the rows "
+            "held out for validation (a tenth with n_iter_no_change) are different. Set "
+            "warm_start=False to start again."
         )
     names = old.parameters.keys() & new.parameters.keys()
     changed = sorted(name for name in names if old.parameters[name] != new.parameters[name])
     if changed:
         raise ValueError(
-            f"warm_start=True goes on with the same parameters, and {changed} changed since the "
-            f"last fit. Only {sorted(MAY_CHANGE)} may change."
+            f"warm_start=True needs the parameters of the last fit, but {changed} changed. Only "
+            f"{sorted(MAY_CHANGE)} may change."
         )
 
 
 def write(path: str | os.PathLike[str], trace: Trace, state: FitState) -> None:
-    """Write a path, and what it belongs to, to a file that is there in full or as before."""
+    """Write a path and its state to a file, in full or not at all."""
     atoms = trace.atoms
     header = {
         "format": _FORMAT,
@@ -127,7 +127,7 @@ def write(path: str | os.PathLike[str], trace: Trace, state: FitState) -> None:
 
 
 def _digest(arrays: dict[str, Any]) -> NDArray[np.uint8]:
-    """Return a digest of all that arrays are, in whatever order."""
+    """Return a digest of arrays that does not depend on their order."""
     found = hashlib.sha256()
     for name, array in sorted(arrays.items()):
         found.update(f"{name} {array.dtype.str} {array.shape} ".encode() + array.tobytes())
@@ -135,18 +135,18 @@ def _digest(arrays: dict[str, Any]) -> NDArray[np.uint8]:
 
 
 def _flat(value: Any) -> NDArray[Any]:
-    """Return a field of a step as one line; the leaves of trees are arrays of several lengths."""
+    """Return a field of a step as one vector; leaves are arrays of different lengths."""
     if isinstance(value, tuple):
         return np.concatenate([np.zeros(0), *value])
     return np.ravel([] if value is None else value)
 
 
 def read(path: str | os.PathLike[str], state: FitState) -> tuple[Trace, int]:
-    """Read a path and the seed of its draws; a ValueError if it does not belong to a state."""
+    """Read a path and the seed of its draws; raise a ValueError unless it fits the state."""
     content = Path(path).read_bytes()
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            # Whole members, whose checksums are compared.
+            # Reading whole members verifies their checksums.
             files = {Path(name).stem: archive.read(name) for name in archive.namelist()}
         arrays = {name: np.load(io.BytesIO(data)) for name, data in files.items()}
         header = json.loads(arrays["header"].tobytes())
@@ -156,21 +156,21 @@ def read(path: str | os.PathLike[str], state: FitState) -> tuple[Trace, int]:
         if is_ours := header["version"] == _VERSION:
             if not np.array_equal(arrays.pop("digest"), _digest(arrays)):
                 raise ValueError("its content is not what was written")
-            # As texts, in which 1 is neither 1.0 nor True.
+            # As text, in which 1 is neither 1.0 nor True.
             is_same = json.dumps(header["data"]) == json.dumps(state.data)
             old, new = dict(header["parameters"]), state.parameters
             trace, key = _trace(header, arrays), int(header["key"])
     except Exception as error:  # a damaged archive may raise anything
         raise ValueError(
             f"{path} is not a checkpoint of fcgboost, or is damaged ({type(error).__name__}: "
-            f"{error}). Delete it to start anew, or name another file."
+            f"{error}). Delete it to start again, or name another file."
         ) from error
     if not is_ours:
         raise ValueError(
             f"{path} was written by {when} version of fcgboost (format {header['version']}, not "
-            f"{_VERSION}). Use that version, or delete the file to start anew."
+            f"{_VERSION}). Use that version, or delete the file to start again."
         )
-    advice = "Name another file, or delete it to start anew."
+    advice = "Name another file, or delete it to start again."
     if not is_same:
         raise ValueError(
             f"{path} is the checkpoint of a fit to other data: X, y, the weights or the rows held "
@@ -189,7 +189,6 @@ def read(path: str | os.PathLike[str], state: FitState) -> tuple[Trace, int]:
 
 
 def _trace(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Trace:
-    """Put a path together."""
     n_outputs = len(header["endings"])
     columns = [_split(arrays[name], arrays[f"n_{name}"]) for name in _FIELDS]
     steps = []
@@ -207,7 +206,7 @@ def _trace(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Trace:
         parts = tuple(arrays[name] for name in _CSR_ARRAYS)
         make = sparse.csr_array if header["atoms"] == "csr_array" else sparse.csr_matrix
         atoms = make(parts, shape=header["shape"])
-        # SciPy may have taken shorter numbers.
+        # SciPy may have chosen shorter integers.
         _, atoms.indices, atoms.indptr = parts
     endings = tuple(name and Status[name] for name in header["endings"])
     return Trace(tuple(steps), atoms, arrays["entered"], arrays["start"], endings)
@@ -218,7 +217,7 @@ def _split(values: NDArray[Any], sizes: NDArray[np.intp]) -> list[NDArray[Any]]:
 
 
 class Writer:
-    """A watcher of the loop that writes the path to a file now and then, after another one.
+    """A watcher of the loop that writes the path to a file now and then, and wraps another.
 
     It writes after the first step, and then for about a hundredth of the time of the fit.
     """
@@ -235,7 +234,6 @@ class Writer:
             raise ValueError(f"The checkpoint {path} cannot be written: name a file elsewhere.")
 
     def __call__(self, step: Step, path: Callable[[], Trace]) -> Status | None:
-        """Write the path if it is time to."""
         ending = self._watcher(step, path) if self._watcher else None
         started = time.perf_counter()
         if started >= self._next_write:
@@ -245,5 +243,5 @@ class Writer:
         return ending
 
     def close(self, trace: Trace) -> None:
-        """Write the path as it is at the end."""
+        """Write the final path."""
         write(self._path, trace, self._state)

@@ -1,4 +1,4 @@
-"""What decision values say (classes, probabilities), and the score of a step on validation data."""
+"""Classes and probabilities of decision values, and scores of steps on validation data."""
 
 from __future__ import annotations
 
@@ -19,15 +19,12 @@ from fcgboost.losses import Loss, ProbabilityLoss, class_probabilities
 from fcgboost.training.checks import Array, make_part, named_metrics, to_host
 from fcgboost.training.dataset import DataSet, counts_of
 
-# What a unit of the squared hinge counts beside the accuracy of a preset.
+# The weight of the squared hinge relative to the accuracy, in a preset.
 _LOSS_SHARE = 0.5
 
 
 def winners(decision: Any, classes: NDArray[Any], X: Any = None) -> Any:
-    """Return the class every row of decision values stands for.
-
-    For a tensor X the labels are a tensor on its device, but a NumPy array if they are no numbers.
-    """
+    """Return the predicted classes; for a tensor X and numeric classes, a tensor on its device."""
     codes = (decision > 0.0) * 1 if decision.ndim == 1 else decision.argmax(1)
     if is_tensor(X) and classes.dtype.kind in "biuf":
         return beside(classes, X)[beside(codes, X)]
@@ -35,25 +32,24 @@ def winners(decision: Any, classes: NDArray[Any], X: Any = None) -> Any:
 
 
 def probabilities_of(loss: Any, link: PowerLink | None, decision: Any) -> Any:
-    """Return class probabilities by a link, or by the formula of a loss where there is none."""
+    """Return class probabilities by the link if there is one, else by the formula of the loss."""
     return class_probabilities(loss, decision) if link is None else link.probabilities(decision)
 
 
 def has_probability(estimator: Any) -> bool:
-    """Whether the loss or the link determines probabilities; else raise an AttributeError."""
+    """Return True if the loss or the link has probabilities; else raise an AttributeError."""
     loss = vars(estimator).get("_loss_", estimator.loss)
     link = vars(estimator).get("link_", vars(estimator).get("link") == "power")
     if link or isinstance(make_part("loss", loss), ProbabilityLoss):
         return True
     raise AttributeError(
-        f"loss={loss!r} determines a class but no probability, so there is no "
-        "predict_proba. Use loss='squared_hinge', or link='power', which fits one to validation "
-        "data once the model is chosen."
+        f"loss={loss!r} has no probabilities, so there is no predict_proba. Use "
+        "loss='squared_hinge', or link='power', which fits them to held-out rows."
     )
 
 
 class PrecomputedClassifier(ClassifierMixin, BaseEstimator):
-    """A classifier whose decision values are computed already, for scikit-learn's scorers."""
+    """A classifier with precomputed decision values, for scikit-learn's scorers."""
 
     def __init__(
         self, loss: Any, classes: Any = None, decision: Any = None, link: Any = None
@@ -76,26 +72,25 @@ class PrecomputedClassifier(ClassifierMixin, BaseEstimator):
 
 
 def precomputed(classifier: Any, decision: Any) -> PrecomputedClassifier:
-    """Return a fitted classifier that says what it does where its decision values are these."""
+    """Return a stand-in for a fitted classifier, given its decision values."""
     loss, link = classifier._loss_, classifier.link_
     return PrecomputedClassifier(loss, classifier.classes_, decision, link)
 
 
 class Metric:
-    """A score by scikit-learn's name or a function; NaN where it needs a class that is missing."""
+    """A score by scikit-learn's name or a function; NaN if a class it needs is missing."""
 
     def __init__(self, scoring: Any) -> None:
         self._scoring, self._scorer, self._is_own = scoring, get_scorer(scoring), callable(scoring)
-        # A function need not know of weights, also if scikit-learn has made a scorer of it.
+        # A function need not accept weights, even wrapped in a scorer.
         function = getattr(scoring, "_score_func", self._scorer)
         given = inspect.signature(function).parameters.values()
         self._has_weights = any(p.name == "sample_weight" or p.kind is p.VAR_KEYWORD for p in given)
 
     def __call__(self, found: Any, X: Any, y: Any, weights: Array | None = None) -> float:
-        """Return the score of a classifier."""
         options = {} if weights is None or not self._has_weights else {"sample_weight": weights}
         with warnings.catch_warnings():
-            # Early steps may know one class only, which is no news.
+            # Early steps may predict a single class.
             warnings.simplefilter("ignore", UndefinedMetricWarning)
             warnings.filterwarnings("ignore", "y_pred contains classes not in y_true")
             try:
@@ -108,7 +103,7 @@ class Metric:
     def at(
         self, data: DataSet, loss: Loss, classes: NDArray[Any], link: PowerLink | None = None
     ) -> Callable[[Array], float]:
-        """Return a function of decision values at rows, which one of the user's sees as written."""
+        """Return the score as a function of decision values; users' functions get the raw rows."""
         rows = (data.written if self._is_own else None) or data
         places = slice(None) if rows is data else data.positions
         y, output = classes[rows.codes], 0 if len(classes) == 2 else slice(None)
@@ -121,7 +116,7 @@ class Metric:
 
 
 def check_metrics(metrics: Any, loss: Loss, link: Any) -> dict[str, Any]:
-    """Return scores by their names; a ValueError for one that cannot be."""
+    """Return scores by name; raise a ValueError for an invalid one."""
     for scoring in (named := named_metrics(metrics)).values():
         Metric(scoring)
         check_score(scoring, loss, has_link=link == "power")
@@ -129,18 +124,18 @@ def check_metrics(metrics: Any, loss: Loss, link: Any) -> dict[str, Any]:
 
 
 def check_score(scoring: Any, loss: Loss, has_link: bool = False) -> None:
-    """Raise a ValueError for what is no score, or needs probabilities that there are not."""
+    """Raise a ValueError for an invalid score, or one that needs missing probabilities."""
     if isinstance(scoring, list | tuple | set | dict):
         raise ValueError(f"scoring must be one score, got {scoring!r}.")
     scorer = check_scoring(PrecomputedClassifier(loss), scoring=scoring)
     if isinstance(scoring, str) and not (has_link or isinstance(loss, ProbabilityLoss)):
-        # A score that needs probabilities is refused here, not at the first step.
+        # A score that needs probabilities fails here, not at the first step.
         two = PrecomputedClassifier(loss, np.array([0, 1]), np.array([-0.5, 0.5]))
         scorer(two, [[0.0], [1.0]], [0, 1])
 
 
 def make_targets(codes: NDArray[np.intp], n_classes: int) -> list[Array]:
-    """Return -1 and +1 for every output: each class against the rest, one of two alone."""
+    """Return targets -1 and +1 for each output: one for two classes, else one per class."""
     positives = [1] if n_classes == 2 else range(n_classes)
     return [np.where(codes == positive, 1.0, -1.0) for positive in positives]
 
@@ -150,8 +145,8 @@ def make_score(
 ) -> Callable[[Array], float]:
     """Return a function from decision values on validation data to a score.
 
-    Without `scoring` it is the accuracy; a steadied one is less half the squared hinge, which
-    breaks ties: the accuracy of some hundred rows alone is too coarse to choose by.
+    Without `scoring` it is the accuracy, if `is_steadied` minus half the squared hinge: the
+    accuracy of a few hundred rows alone is too coarse to choose by.
     """
     if scoring is not None:
         score = Metric(scoring).at(data, loss, classes)
@@ -159,8 +154,8 @@ def make_score(
         def score_by(decision: Array) -> float:
             if np.isnan(value := score(decision)):
                 raise ValueError(
-                    f"scoring={scoring!r} is not defined on the validation data (it gave NaN): "
-                    "does every class occur there?"
+                    f"scoring={scoring!r} is NaN on the validation data: check that every class "
+                    "occurs there."
                 )
             return value
 
@@ -174,10 +169,9 @@ def make_score(
 def make_sums(
     codes: NDArray[np.intp], n_classes: int, units: Array, shares: Array | None
 ) -> Callable[[Array], Array]:
-    """Return a function from decision values to the weight of the hits and the squared hinge.
+    """Return a function from decision values to the weighted hits and squared hinge.
 
-    Units weigh the hits, shares the losses, which are 0 without them. Sums of parts of the rows
-    add up.
+    Units weigh the hits, shares the losses (0 if None). Sums over parts of the rows add up.
     """
     targets = np.column_stack(make_targets(codes, n_classes))
 
@@ -194,5 +188,5 @@ def make_sums(
 
 
 def steadied(sums: Array, units: float, shares: float) -> float:
-    """Return the accuracy less a part of the loss, given the sums of all units and shares."""
+    """Return the accuracy minus a share of the loss, given the sums of units and shares."""
     return float(sums[0]) / units - _LOSS_SHARE * (float(sums[1]) / shares)

@@ -1,7 +1,6 @@
-"""Settings: every name, every "auto" and every preset of an estimator as plain values, once.
+"""Settings: every name, "auto" and preset of an estimator resolved to plain values, once.
 
-Nothing below asks the estimator again. What depends on the size of the data is a method, which is
-asked once, when the data are there.
+What depends on the size of the data is a method, called once the data are known.
 """
 
 from __future__ import annotations
@@ -35,10 +34,10 @@ MAY_CHANGE = {
     *("max_iter", "n_iter_no_change", "n_jobs", "verbose", "warm_start"),
     *("checkpoint", "client", "device", "link", "metrics", "time_limit"),
 }
-# Objects inside objects are described down to here.
+# Nested objects are described down to this depth.
 _DEPTH = 8
 _WHOLE, _POSITIVE = {"whole": True}, {"strict": True}
-# Parameters that are numbers: what their errors call them, what else they may be, the least value.
+# Numeric parameters: their name in errors, other values they take, the smallest number.
 _NUMBERS: Mapping[str, tuple[str, tuple[Any, ...], float, Mapping[str, bool]]] = {
     "max_iter": ("max_iter ('auto', 'theory' or a number)", ("auto", "theory"), 1, _WHOLE),
     "l2": ("l2 ('auto' or a number)", ("auto",), 0, {}),
@@ -59,16 +58,16 @@ _WORDS: Mapping[str, tuple[Any, ...]] = {
 
 @dataclass(frozen=True)
 class Settings:
-    """What a fit needs to know besides the data; what is not described is as in the estimator."""
+    """All that a fit needs besides the data; fields without a comment are as in the estimator."""
 
     dictionary: Dictionary
     loss: Loss
     scheme: Scheme
-    #: None: all candidates or a sample, by the size of the data.
+    #: None: all candidates or a sample, depending on the size of the data.
     selection: Selection | None
     n_candidates: int | None
     max_iter: int | str
-    #: None leaves it to the preset.
+    #: None: chosen by the preset.
     l2: float | None
     fit_intercept: bool
     standardize: bool
@@ -89,19 +88,18 @@ class Settings:
     random_state: Any
     verbose: int
     time_limit: float | None
-    #: Scores by their names.
+    #: Scores by name.
     metrics: dict[str, Any]
     preset: Preset
-    #: How many paths are averaged where rows are few.
+    #: How many paths are averaged if rows are few.
     n_members: int
-    #: Whether all parts are left to the preset, so that it may take others for many rows.
+    #: Whether all parts are left to the preset, so that it may choose others for many rows.
     is_free: bool
-    #: The parameters that a continuation must not change, and their values in words.
+    #: The parameters that a continuation must not change, with their values as text.
     described: dict[str, str]
 
     @property
     def is_preset(self) -> bool:
-        """Whether the dictionary is a preset."""
         return bool(self.preset.families)
 
     @property
@@ -111,41 +109,41 @@ class Settings:
 
     @property
     def chooses(self) -> bool:
-        """Whether a preset leaves the ridge or the steps to validation."""
+        """Whether validation chooses the ridge or the steps of a preset."""
         is_corrective = isinstance(self.scheme, FullyCorrective)
         return self.is_preset and is_corrective and (self.l2 is None or self.has_free_steps)
 
     def n_steps(self, m: float, is_scored: bool = False) -> int:
-        """Return the most steps of a path for rows of weight m."""
+        """Return the largest number of steps for rows of weight m."""
         if not isinstance(self.max_iter, str):
             return int(self.max_iter)
         k0 = theory_steps(m)
         if not self.has_free_steps:
             return k0
         if self.is_preset:
-            # Seconds are another limit.
+            # A time limit replaces the limit on steps.
             is_bounded = self.preset.max_steps is not None and self.time_limit is None
             longest = self.preset.limit * k0
             return min(longest, self.preset.max_steps or longest) if is_bounded else longest
-        # Where atoms leave it takes longer to get as far, and a path that is too long does no harm.
+        # With removal progress is slower, and a path that is too long does no harm.
         return (2 if is_scored and self.removal is not None else 1) * self.preset.limit * k0
 
     def ridge(self, m: float) -> float:
-        """Return lambda where nothing is chosen: a number, strength / sqrt(m), or 1 / m."""
+        """Return lambda if it is not chosen: a number, strength / sqrt(m), or 1 / m."""
         if self.l2 is not None:
             return self.l2
         strength = self.preset.strength
         return 1.0 / m if strength is None else strength / float(np.sqrt(m))
 
     def ridges(self, m: float) -> list[float]:
-        """Return what lambda may be, strongest first: of equals that one wins."""
+        """Return the lambdas to choose from, strongest first."""
         strengths = self.preset.strengths if self.l2 is None else ()
         return [one / float(np.sqrt(m)) for one in strengths] or [self.ridge(m)]
 
     def at(self, n_rows: int, n_sparse: int, has_categories: bool = False) -> Settings:
-        """Return the settings for rows, which have some columns if they are sparse.
+        """Return the settings for this many rows, and columns if sparse (n_sparse > 0).
 
-        A preset has others for many rows, for wide sparse ones, and for categories.
+        A preset differs for many rows, for wide sparse ones, and for categories.
         """
         preset = self.preset.at(n_rows, n_sparse) if self.is_free else self.preset
         if not self.is_preset:
@@ -165,16 +163,16 @@ class Settings:
         )
 
     def n_averaged(self, n_rows: float) -> int:
-        """Return how many paths are averaged; rows count once for every output."""
+        """Return how many paths are averaged for this many rows times outputs."""
         union = self.dictionary
         families = union.families if isinstance(union, UnionDictionary) else [union]
-        # Paths without draws would all be the same.
+        # Without random draws all paths would be the same.
         is_drawn = not all(isinstance(family, GrownDictionary) for family in families)
         return self.n_members if is_drawn and n_rows <= self.preset.n_few else 1
 
 
 def resolve(estimator: Any, has_validation_data: bool) -> Settings:
-    """Check all parameters of an estimator and turn them into settings, before any work."""
+    """Check all parameters of an estimator and turn them into settings."""
     p, preset = estimator, preset_of(estimator.dictionary) or PLAIN
     dictionary: Dictionary = make_part("dictionary", p.dictionary)
     loss: Loss = make_part("loss", p.loss)
@@ -190,7 +188,7 @@ def resolve(estimator: Any, has_validation_data: bool) -> Settings:
     _check_values(p)
     check_score(p.scoring, loss)
     l2 = None if _is_auto(p.l2) else float(p.l2)
-    # Who wants a number of steps, a ridge, or atoms that leave, wants those of one path.
+    # A given number of steps, ridge or removal refers to a single path.
     is_single = not _is_auto(p.max_iter) or l2 is not None or p.removal is not None
     found: dict[str, Any] = {
         "dictionary": dictionary,
@@ -213,7 +211,7 @@ def resolve(estimator: Any, has_validation_data: bool) -> Settings:
 
 
 def _is_free(p: Any, loss: Loss) -> bool:
-    """Whether nothing is asked for that deep trees with corrected leaves cannot do."""
+    """Return whether deep trees with corrected leaves can do all that is asked for."""
     is_default = p.scheme == "fully_corrective" and p.removal is None
     is_plain = not (p.normalize or p.reselect)
     given = (p.solver, p.selection, p.clip)
@@ -231,8 +229,8 @@ def _scheme(p: Any, loss: Loss, preset: Preset) -> Scheme:
             make_part("solver", p.solver)
         return scheme
     if scheme.solver is not None and not _is_auto(p.solver):
-        raise ValueError("Give a solver to the scheme or to the estimator, not to both.")
-    solved = copy.copy(scheme)  # it may be a class of the user's, derived from full correction
+        raise ValueError("Set the solver of the scheme or of the estimator, not both.")
+    solved = copy.copy(scheme)  # possibly of a user-defined subclass
     solved.solver = make_solver(p.solver if scheme.solver is None else scheme.solver, loss)
     if isinstance(p.scheme, str):
         solved.growth = preset.growth
@@ -246,16 +244,14 @@ def _selection(value: Any, dictionary: Dictionary, preset: Preset) -> Selection 
         return preset.selection or (LearnedCandidates() if is_learned else None)
     selection: Selection = make_part("selection", value)
     if is_learned and not isinstance(selection, LearnedCandidates):
-        what = "families that take turns" if takes_turns else "atoms that are grown"
         raise ValueError(
-            f"{type(dictionary).__name__} has {what}, which needs selection='learned' (or 'auto'); "
-            f"got {selection!r}."
+            f"{type(dictionary).__name__} needs selection='learned' (or 'auto'), got {selection!r}."
         )
     return selection
 
 
 def _removal(value: Any, preset: Preset, loss: Loss, scheme: Scheme) -> Removal | None:
-    # Whether it can be told what an atom that leaves would cost.
+    # Whether the cost of a removal is known.
     is_able = isinstance(scheme, FullyCorrective) and isinstance(loss, CurvedLoss)
     if value is None:
         return preset.removal if is_able else None
@@ -265,19 +261,19 @@ def _removal(value: Any, preset: Preset, loss: Loss, scheme: Scheme) -> Removal 
     if not is_able:
         raise ValueError(
             "removal needs full correction and a loss with a second derivative, such as the "
-            f"squared hinge; got {type(scheme).__name__} and {type(loss).__name__}."
+            f"squared hinge, got {type(scheme).__name__} and {type(loss).__name__}."
         )
     return removal
 
 
 def _check_leaves(scheme: Scheme, removal: Removal | None) -> None:
-    """Raise a ValueError for what cannot be done with trees of which every leaf is corrected."""
+    """Raise a ValueError for what trees with corrected leaves cannot do."""
     solver = scheme.solver if isinstance(scheme, FullyCorrective) else scheme
     if not isinstance(solver, NewtonSolver) or removal is not None:
         raise ValueError(
-            "Trees with corrects_leaves=True need scheme='fully_corrective' with solver='newton' "
-            f"and removal=None; got {type(solver).__name__} and {removal!r}. Use "
-            "corrects_leaves=False, which gives a tree one coefficient."
+            "Trees with corrects_leaves=True need scheme='fully_corrective', solver='newton' and "
+            f"removal=None, got {type(solver).__name__} and {removal!r}. Use "
+            "corrects_leaves=False, with one coefficient per tree."
         )
 
 
@@ -289,13 +285,13 @@ def _fraction(p: Any, has_validation_data: bool) -> float | None:
                 f"validation_fraction must be less than 1, got {p.validation_fraction!r}."
             )
         if has_validation_data:
-            raise ValueError("Give X_val or validation_fraction, not both.")
+            raise ValueError("Pass X_val or set validation_fraction, not both.")
         return float(p.validation_fraction)
     return None if p.n_iter_no_change is None or has_validation_data else 0.1
 
 
 def _described(p: Any, is_ridge_chosen: bool) -> dict[str, str]:
-    # A file does not say which ridge was chosen: the number of steps has a say in the next choice.
+    # A checkpoint does not hold the chosen ridge, and choosing again depends on max_iter.
     is_from_file = p.checkpoint is not None and not p.warm_start
     free = MAY_CHANGE - {"max_iter"} if is_ridge_chosen and is_from_file else MAY_CHANGE
     given = p.get_params(deep=False)
@@ -303,7 +299,7 @@ def _described(p: Any, is_ridge_chosen: bool) -> dict[str, str]:
 
 
 def describe(value: Any, depth: int = _DEPTH) -> str:
-    """Return a text for a parameter's value that is the same for an equal one elsewhere."""
+    """Return a text for a parameter's value that is the same in another process."""
     inside = functools.partial(describe, depth=depth - 1)
     if isinstance(value, np.generic | np.ndarray):
         value = value.tolist()
@@ -314,7 +310,7 @@ def describe(value: Any, depth: int = _DEPTH) -> str:
     if isinstance(value, type | types.FunctionType | types.BuiltinFunctionType):
         return f"{value.__module__}.{value.__qualname__}"
     name = f"{type(value).__module__}.{type(value).__qualname__}"
-    # What was drawn from a generator is the key of the path.
+    # The seed drawn from a generator is stored as the key of the path.
     if isinstance(value, np.random.RandomState | types.ModuleType) or depth == 0:
         return name
     if isinstance(value, dict):
@@ -340,11 +336,11 @@ def _check_values(p: Any) -> None:
     for name, words in _WORDS.items():
         check_word(name, getattr(p, name), words)
     if p.dayfirst is not None:
-        check_word("dayfirst (None or a truth value)", p.dayfirst, (True, False))
+        check_word("dayfirst (None or a boolean)", p.dayfirst, (True, False))
     if p.n_jobs == 0:
-        raise ValueError("n_jobs must be None, a positive number, or -1 for all cores; got 0.")
+        raise ValueError("n_jobs must be None, a positive number, or -1 for all cores, got 0.")
     if not (p.checkpoint is None or isinstance(p.checkpoint, str | os.PathLike)):
-        raise ValueError(f"checkpoint must be the path of a file or None, got {p.checkpoint!r}.")
+        raise ValueError(f"checkpoint must be a file path or None, got {p.checkpoint!r}.")
     if not isinstance(p.device, str):
         raise ValueError(
             "device must be 'cpu', 'torch', or the name of a torch device such as 'cuda', 'cuda:1' "

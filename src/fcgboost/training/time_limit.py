@@ -1,4 +1,4 @@
-"""A time limit for a whole fit, in which every path gets its part of the time."""
+"""A time limit for a whole fit, shared among its paths."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from collections.abc import Callable, Sequence
 from fcgboost.stopping import Status, Step
 from fcgboost.training.dataset import Data, thinned
 
-# What is left of the limit for the work behind the last path.
+# The share of the limit reserved for the work after the last path.
 _KEPT = 0.03
-# What the first steps take beside reading and checking the rows, and the least share of these.
+# The time of the first steps relative to reading the rows, and the smallest share of rows to keep.
 _WORK, _LEAST_SHARE = 24.0, 0.02
-# Of fewer rows none are left out.
+# Never drop rows below this number.
 _ENOUGH_ROWS = 10_000
-# The next correction of all coefficients takes longer than the last one, but not this much longer.
+# The next correction of all coefficients takes at most this many times as long as the last.
 _LONGER = 1.5
 
 
 class TimeLimit:
-    """A stopping rule that all paths of a fit share.
+    """A stopping rule shared by all paths of a fit.
 
-    After its first step a path gets its part of the time that is left; what it does not need is
-    left to those after it. It ends early enough for one more correction of all coefficients.
+    After its first step a path gets its share of the remaining time; later paths inherit what it
+    does not need. It ends early enough for one more correction of all coefficients.
 
     Parameters
     ----------
     seconds : float
-        The whole fit's, from now on.
+        Time for the whole fit, from now on.
     clock : callable, default=time.perf_counter
     """
 
@@ -36,35 +36,34 @@ class TimeLimit:
         self._seconds, self._clock = seconds, clock
         self._started = self._last = clock()
         self._k, self._parts, self._end, self._longest = 0, [1.0], 0.0, 0.0
-        #: Whether it has ended a path.
+        #: Whether the limit has ended a path.
         self.is_reached = False
 
     def plan(self, parts: Sequence[float]) -> None:
-        """Hear how long paths take beside each other; warn if the time is over already."""
+        """Set the relative durations of the paths; warn if the time is already over."""
         self._parts, self._k, taken = [*parts], 0, self._clock() - self._started
         if taken > self._seconds:
             warnings.warn(
                 f"Reading and checking the data took {taken:.2g} s, longer than "
-                f"time_limit={self._seconds:g}: every path ends after one step.",
+                f"time_limit={self._seconds:g}: each path ends after one step.",
                 stacklevel=5,
             )
 
     def some_rows(self, data: Data) -> Data:
-        """Return as many training rows as there is time for, once all are read and checked."""
+        """Return as many training rows as there is time for."""
         taken, n_rows = self._clock() - self._started, len(data.train.codes)
         left = max(0.0, self._seconds - taken)
         share = left / (_WORK * taken) if taken > 0.0 else 1.0
         train = thinned(data.train, max(share, _LEAST_SHARE, _ENOUGH_ROWS / n_rows))
         if len(train.codes) < n_rows:
             warnings.warn(
-                f"time_limit={self._seconds:g} is too short for all rows: {len(train.codes):,} of "
-                f"{n_rows:,} are fitted to.",
+                f"time_limit={self._seconds:g} is too short for all rows: only "
+                f"{len(train.codes):,} of {n_rows:,} are used.",
                 stacklevel=4,
             )
         return data._replace(train=train)
 
     def __call__(self, step: Step) -> Status | None:
-        """Return TIME_LIMIT once the path has taken its part of the time."""
         now = self._clock()
         if step.k != self._k + 1 or step.k == 1:
             left = self._started + (1.0 - _KEPT) * self._seconds - now

@@ -1,7 +1,7 @@
-"""The choice of the ridge and the number of steps: what "auto" means for them in a preset.
+"""How a preset chooses the ridge and the number of steps.
 
-Without validation data, rows are set aside for the choice only (several times where there are few),
-and all rows are fitted again as was chosen.
+Without validation data, rows are held out for the choice only (several times if they are few), and
+the chosen setting is refitted to all rows.
 """
 
 from __future__ import annotations
@@ -17,52 +17,52 @@ from fcgboost.greedy.path import Trace
 from fcgboost.stopping import StoppingRule
 from fcgboost.training.fit import Fit
 
-# The share of the rows that is set aside for the choice, and how often: rows are few where a
-# single split leaves the choice to chance.
+# The share of held-out rows, and the number of splits of few rows, where the choice by a single
+# split would depend on chance.
 _SHARE = 0.25
 _FEW_ROWS, _SPLITS_OF_FEW = 2_000, 4
-# Rows at most that the choice looks at: what does best on so many does on more.
+# The choice uses at most this many rows.
 _ENOUGH_ROWS = 1 << 20
-# A path whose score has not risen for k0 steps, but at least so many, is given up: that costs
+# A path is given up after k0 steps without a better score, but at least this many: that costs
 # nothing measurable and saves up to two thirds of the time.
 _PATIENCE = 20
-# What a trial takes of trees with corrected leaves beside the last path.
+# Time of a trial relative to the final path, for trees with corrected leaves.
 _TRIAL_OF_LEAVES = 2.0
 
 
 def n_trials(n_rows: float, has_validation_data: bool = False) -> int:
-    """Return how many paths the choice makes: one, or one on every split of few rows."""
+    """Return how many paths the choice fits: one, or one per split of few rows."""
     return 1 if has_validation_data or n_rows > _FEW_ROWS else _SPLITS_OF_FEW
 
 
 def paths_of(fit: Fit) -> list[float]:
-    """Return how long the paths of a fit take beside each other, at most as many as there are."""
+    """Return the relative durations of the paths of a fit."""
     if not fit.settings.chooses:
         return [1.0]
     m, is_scored = fit.layout.design.total_weight, fit.layout.validator is not None
     goes_on = fit.state.path is not None and fit.state.l2 is not None
     trials = 0 if goes_on else n_trials(m, is_scored)
-    # Corrections of leaves take most of the time, and in a trial there are some for every ridge.
+    # Correcting leaves takes most of the time, and a trial corrects them for every ridge.
     share = _TRIAL_OF_LEAVES if fit.settings.dictionary.corrects_leaves else 1.0
     return trials * [share] + fit.settings.n_averaged(m * len(fit.layout.targets)) * [1.0]
 
 
 def tune(fit: Fit, rules: list[StoppingRule]) -> Fit:
-    """Return the fit with the ridge and the steps that do best.
+    """Return the fit with the best ridge and number of steps.
 
-    Some of the training rows are set aside where the fit has no validation data. The user's rules
-    end every path.
+    Without validation data, some of the training rows are held out. The user's rules apply to every
+    path.
     """
     state, is_scored = fit.state, fit.layout.validator is not None
     if state.path is not None and state.l2 is not None:
-        # The path that goes on has its ridge, and without validation data its number of steps.
+        # A continued path keeps its ridge, and without validation data its number of steps.
         n_steps = None if is_scored else len(state.path)
         return fit.with_ridge(state.l2, n_steps, _patience(fit) if is_scored else None)
     if is_scored:
         best = _best(fit, _compare(fit, rules, _patience(fit)))
         return fit.with_ridge(fit.ridges[best], patience=_patience(fit))
     if not fit.layout.can_be_split(needs_all=fit.settings.scoring is not None):
-        # Nothing to choose by: a strong ridge makes up for many steps.
+        # No rows to choose by: a strong ridge makes up for many steps.
         return fit.with_ridge(fit.recipe.l2, 5 * fit.k0)
     return (_choose if fit.settings.dictionary.corrects_leaves else _vote)(fit, rules)
 
@@ -72,7 +72,7 @@ def _patience(fit: Fit) -> int:
 
 
 def _choose(fit: Fit, rules: list[StoppingRule]) -> Fit:
-    """Choose the ridge and the number of steps that did best on rows set aside, of many rows."""
+    """Choose the ridge and the number of steps on one split, for many rows."""
     split, is_free = _split(fit, 0), fit.settings.has_free_steps
     traces = _compare(split, rules, _patience(split) if is_free else None)
     best = _best(split, traces)
@@ -84,17 +84,16 @@ def _choose(fit: Fit, rules: list[StoppingRule]) -> Fit:
 
 
 def _split(fit: Fit, number: int) -> Fit:
-    """Return the fit to some of the rows, with the others to choose by."""
+    """Return the fit to some of the rows, validated on the others."""
     key = hashing.derive(fit.state.key, -1 - number) >> 33
     layout = fit.layout.split(fit.settings, _SHARE, _ENOUGH_ROWS, key)
     return Fit.of(fit.settings, layout, replace(fit.state, path=None))
 
 
 def _compare(fit: Fit, rules: list[StoppingRule], patience: int | None) -> list[Trace]:
-    """Return one path with the coefficients of every ridge, strongest first; one of them leads.
+    """Return the paths of all ridges, strongest first, with the atoms that one of them chose.
 
-    So every ridge sees the atoms that another one chose. That costs nothing measurable, and a path
-    of each ridge would take as many times as long.
+    Sharing the atoms costs nothing measurable and saves a path per ridge.
     """
     ridges = fit.ridges
     leader = ridges[min(fit.settings.preset.leader, len(ridges) - 1)]
@@ -106,7 +105,7 @@ def _compare(fit: Fit, rules: list[StoppingRule], patience: int | None) -> list[
 
 
 def _best(fit: Fit, traces: Sequence[Trace]) -> int:
-    """Return the number of the strongest ridge, or that of the smallest model, that is as good."""
+    """Return the index of the strongest ridge, or of the smallest model, that is good enough."""
     tops = [float(np.nanmax(trace.scores, initial=-np.inf)) for trace in traces]
     best = max(tops)
     good = [i for i, top in enumerate(tops) if top >= best - fit.slack(best)]
@@ -117,14 +116,14 @@ def _best(fit: Fit, traces: Sequence[Trace]) -> int:
 
 
 def _vote(fit: Fit, rules: list[StoppingRule]) -> Fit:
-    """Choose the ridge and the number of steps that did best on rows set aside, once or more."""
+    """Choose the ridge and the number of steps by the mean score over the splits."""
     settings, splits = fit.settings, []
     for i in range(n_trials(fit.layout.design.total_weight)):
         split = _split(fit, i)
         is_free = settings.has_free_steps
         traces = _compare(split, rules, _patience(split) if is_free else None)
         if not is_free:
-            # No number of steps matters but the one that is given.
+            # Only the given number of steps matters.
             traces = [replace(trace, steps=trace.steps[-1:]) for trace in traces]
         splits.append((split, traces))
     preset = settings.preset
@@ -141,9 +140,9 @@ def _vote(fit: Fit, rules: list[StoppingRule]) -> Fit:
 
 
 def _winner(fit: Fit, scores: NDArray[np.float64]) -> tuple[int, int]:
-    """Return where the best mean score is: a row per ridge, a column per number of steps.
+    """Return the row (ridge) and column (number of steps) of the best mean score.
 
-    Of small models, the fewest steps that are as good, and of these the best.
+    If small models are wanted, the fewest steps that are good enough, and the best ridge there.
     """
     best = float(scores.max())
     if fit.settings.preset.is_small:
@@ -154,12 +153,12 @@ def _winner(fit: Fit, scores: NDArray[np.float64]) -> tuple[int, int]:
 
 
 def _scores(trace: Trace, multiples: NDArray[np.float64], k0: int) -> list[float]:
-    """Return the scores after some multiples of k0; the last one where a path was given up."""
+    """Return the scores at multiples of k0; the last one if a path was given up."""
     ends = _ends(trace, multiples, k0).tolist()
     return [float(trace[k - 1].validation_score or 0.0) if k else 0.0 for k in ends]
 
 
 def _ends(trace: Trace, multiples: NDArray[np.float64], k0: int) -> NDArray[np.intp]:
-    """Return how many of the judged steps there are up to multiples of k0: one at least."""
+    """Return the number of scored steps up to multiples of k0, at least one."""
     n_judged = np.searchsorted(trace.column("k"), np.rint(multiples * k0), side="right")
     return np.minimum(np.maximum(1, n_judged), len(trace))

@@ -1,4 +1,4 @@
-"""Scores of steps on validation data: the values of atoms there, and of the steps of a path."""
+"""Scores of the steps of a path on validation data."""
 
 from __future__ import annotations
 
@@ -19,24 +19,22 @@ from fcgboost.dictionaries import Dictionary, TreeDictionary
 from fcgboost.greedy.path import StepScore
 from fcgboost.stopping import Step
 
-# Steps that are scored together.
+# Steps scored together.
 _STEPS_AT_ONCE = 16
 
 
 class ColumnValues:
-    """Atoms as columns; `evaluate` returns those of parameter rows, in the memory of a device.
+    """The values of a path's atoms at some rows, as columns on a device.
 
-    This and `LeafValues` know the values of a path's atoms at some rows, and the decision values of
-    its steps there, of shape (n_rows, n_outputs).
+    This and `LeafValues` compute the decision values of steps, of shape (n_rows, n_outputs).
     """
 
     def __init__(self, evaluate: Callable[[Any], Any], device: Host | None = None) -> None:
         self._evaluate, self._device, self.n_atoms = evaluate, device or Host(), 0
-        #: Column after column.
+        #: One row per column.
         self._values = self._device.empty(0, 0)
 
     def append(self, atoms: Any, step: Step) -> None:
-        """Put columns behind those that are there."""
         columns, first = self._evaluate(atoms), self.n_atoms
         self.n_atoms += columns.shape[1]
         if self.n_atoms > len(self._values):
@@ -47,7 +45,7 @@ class ColumnValues:
         self._values[first : self.n_atoms] = columns.T
 
     def decision(self, steps: Sequence[Step]) -> list[Array]:
-        """Multiply once for several steps, which reads the values once."""
+        """Return decision values of several steps with one product."""
         n_atoms, n_outputs = steps[-1].n_entered, len(steps[-1].intercept)
         coef = np.zeros((len(steps), n_outputs, n_atoms))
         for rows, step in zip(coef, steps, strict=True):
@@ -59,15 +57,15 @@ class ColumnValues:
 
 
 class LeafValues:
-    """Trees as the leaves that rows belong to; `leaves` returns those of one tree."""
+    """The leaf numbers of rows in a path's trees; `leaves` returns those of one tree."""
 
     def __init__(self, leaves: Callable[[Any], Any], n_rows: int, device: Host) -> None:
         self._leaves, self._n_rows, self._device, self.n_atoms = leaves, n_rows, device, 0
-        #: For every output its trees, and their positions.
+        #: The trees of each output, and their positions.
         self._forests: list[tuple[Any, list[int]]] = []
 
     def append(self, atoms: Any, step: Step) -> None:
-        """Assign every tree to the output that has it."""
+        """Assign each tree to its output."""
         if not self._forests:
             empty = partial(make_forest, self._n_rows, self._device)
             self._forests = [(empty(), []) for _ in step.intercept]
@@ -78,13 +76,12 @@ class LeafValues:
             self.n_atoms += 1
 
     def decision(self, steps: Sequence[Step]) -> list[Array]:
-        """Add up the values of leaves."""
         return [self._decide(step) for step in steps]
 
     def _decide(self, step: Step) -> Array:
         decision = []
         for constant, (forest, places) in zip(step.intercept, self._forests, strict=True):
-            # An earlier step has the first trees.
+            # Earlier steps have fewer trees.
             values = [step.leaves[place] for place in places if place < step.n_entered]
             own = self._device.put(np.full(self._n_rows, constant))
             if values:
@@ -95,15 +92,15 @@ class LeafValues:
 
 
 class Validator(StepScore):
-    """A score of the decision values on validation data.
+    """Scores decision values on validation data.
 
     Parameters
     ----------
     values : ColumnValues or LeafValues
-        The atoms' values there: of no atoms yet.
+        Without atoms so far.
     score : callable
-        Maps decision values of shape (n_samples, n_outputs) to a number, larger is better, or of
-        a part of the rows to the sums that it is made of.
+        Maps decision values of shape (n_samples, n_outputs) to a score, larger is better, or those
+        of a part of the rows to sums that make up the score.
     """
 
     def __init__(self, values: ColumnValues | LeafValues, score: Callable[[Array], Any]) -> None:
@@ -132,7 +129,7 @@ def make_validator(
     score: Callable[[Array], Any],
     device: Host | None = None,
 ) -> Validator:
-    """Return what scores the steps of a path at the rows X, clipped as those of the training."""
+    """Return a validator that scores steps on the rows X, which are already clipped."""
     device = Host() if device is None else device
     width = 1 if sparse.issparse(X) else X.shape[1]
     blocks = row_blocks(X.shape[0], device.block_entries // max(1, width))
