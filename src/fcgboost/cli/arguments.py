@@ -13,7 +13,8 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 FORMATS = """\
-DATA is a CSV, TSV, Parquet, Arrow, .npz or LIBSVM/svmlight file (text also gzipped)."""
+DATA is a CSV, TSV, Excel, Parquet, Arrow, .npz or LIBSVM/svmlight file (text also
+gzipped)."""
 
 #: What is said of the column of classes where a model may know it.
 OF_FIT = " (default: the one used in the fit)"
@@ -24,18 +25,38 @@ JSON: dict[str, Any] = {"action": "store_true", "help": "print the result as JSO
 
 
 def add_data(parser: Any, target: str | None = None, *, is_optional: bool = False) -> None:
-    """Add the file of rows and its format; with a text about it, the column of classes."""
-    help_ = "rows: .csv .tsv .parquet .arrow .npz .svm, text also .gz; - is standard input"
+    """Add the file of rows and how it is read; with a text about it, the column of classes."""
+    help_ = "rows: .csv .tsv .xlsx .parquet .arrow .npz .svm, text also .gz; - is standard input"
     nargs = "?" if is_optional else None
     parser.add_argument("data", type=Path, metavar="DATA", nargs=nargs, help=help_)
-    formats = ("csv", "tsv", "parquet", "arrow", "npz", "svmlight")
-    help_ = "the format of DATA, if neither its name nor its first bytes tell"
-    add_choice(parser, "--format", formats, help_)
-    help_ = "the memory that rows may fill, such as 8GiB (default: 1GiB, or 40 times DATA's size)"
-    parser.add_argument("--max-bytes", type=size, metavar="SIZE", help=help_)
     if target is not None:
         help_ = f"the column with the classes{target}"
         parser.add_argument("--target", metavar="COL", help=help_)
+    group = parser.add_argument_group("how DATA is read")
+    formats = ("csv", "tsv", "xlsx", "parquet", "arrow", "npz", "svmlight")
+    help_ = "the format of DATA, if neither its name nor its first bytes tell"
+    add_choice(group, "--format", formats, help_)
+    help_ = "the encoding of a text file, such as cp1252 (default: UTF-8)"
+    group.add_argument("--encoding", type=_encoding, metavar="NAME", help=help_)
+    help_ = "the decimal mark in a text file (default: a comma if semicolons separate the columns)"
+    group.add_argument("--decimal", choices=(".", ","), help=help_)
+    help_ = "what separates thousands in a text file, such as . in 1.234,5"
+    group.add_argument("--thousands", type=_mark, metavar="CHAR", help=help_)
+    help_ = "read 3/4/2020 as the 3rd of April, or as March 4th (default: such dates stay text)"
+    group.add_argument("--dayfirst", action=argparse.BooleanOptionalAction, help=help_)
+    help_ = "refuse stray text among numbers and dates (default: it counts as missing)"
+    group.add_argument("--strict", action="store_true", help=help_)
+    help_ = "the memory that rows may fill, such as 8GiB (default: 1GiB, or 40 times DATA's size)"
+    group.add_argument("--max-bytes", type=size, metavar="SIZE", help=help_)
+
+
+def reading_options(options: argparse.Namespace) -> dict[str, Any]:
+    """Return how rows are read, as `open_rows` takes it."""
+    from fcgboost.cli.texts import Dialect
+
+    names = ("encoding", "decimal", "thousands", "dayfirst")
+    dialect = Dialect(**{name: getattr(options, name) for name in names})
+    return {"max_bytes": options.max_bytes, "dialect": dialect, "is_strict": options.strict}
 
 
 def add_choice(
@@ -76,6 +97,15 @@ def _bytes(text: str) -> int:
     return int(float(number) * (1000 if end == "b" else 1024) ** " kmgt".index(unit or " "))
 
 
+def _known(encoding: str) -> str:
+    "".encode(encoding)  # a LookupError if there is none
+    return encoding
+
+
+_encoding = _number(_known, lambda _: True, "the name of an encoding, such as cp1252")
+_mark = _number(
+    str, lambda one: len(one) == 1 and one in ".,'_ \u00a0\u202f\u2019", "one of . , ' _"
+)
 count = _number(int, lambda n: n >= 1, "a whole number of at least 1")
 whole = _number(int, lambda n: 0 <= n < 2**32, "a whole number from 0 to 4294967295")
 fraction = _number(float, lambda x: 0.0 < x < 1.0, "a number between 0 and 1")

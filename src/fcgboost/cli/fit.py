@@ -83,7 +83,8 @@ def run(options: argparse.Namespace) -> None:
     outputs = [options.out, options.test_out]
     writing.check_outputs(outputs, [options.data], tables=[options.test_out])
     classifier = training.make_classifier(options)
-    X, y, first_index = rows.read_rows(options, table=options.test_out)
+    listed = classifier.categorical_features
+    X, y, first_index = rows.read_rows(options, table=options.test_out, categories=listed)
     training.name_classes(classifier, y)
     X_train, X_test, y_train, y_test = training.split(X, y, options)
     start = time.perf_counter()

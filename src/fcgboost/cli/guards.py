@@ -34,7 +34,7 @@ def explained(name: str) -> Iterator[None]:
         if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
             # No fault of what the file holds.
             raise OSError(error.errno, error.strerror, error.filename or name) from error
-        if name in str(error):
+        if name in str(error) or isinstance(error, ImportError):
             raise
         what = "cannot be used" if type(error) is ValueError else "is damaged, or not of its format"
         raise ValueError(f"{name} {what}: {str(error) or type(error).__name__}") from error

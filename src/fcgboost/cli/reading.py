@@ -21,14 +21,17 @@ from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 
 from fcgboost.cli.delimited import open_delimited
+from fcgboost.cli.excel import open_excel
 from fcgboost.cli.guards import Limit, explained
 from fcgboost.cli.row_file import RowFile, size_of
+from fcgboost.cli.texts import Dialect, Strays
 
 #: The formats by the ends of names.
 _SUFFIXES = {
     **{".csv": "csv", ".txt": "csv", ".tsv": "tsv", ".parquet": "parquet", ".npz": "npz"},
     **dict.fromkeys((".svm", ".libsvm", ".svmlight"), "svmlight"),
     **dict.fromkeys((".arrow", ".feather", ".ipc"), "arrow"),
+    **dict.fromkeys((".xlsx", ".xlsm"), "xlsx"),
 }
 #: The formats by the first bytes.
 _MARKS = {b"PAR1": "parquet", b"ARROW1": "arrow", b"\xff\xff\xff\xff": "arrow"}
@@ -36,6 +39,7 @@ _MARKS = {b"PAR1": "parquet", b"ARROW1": "arrow", b"\xff\xff\xff\xff": "arrow"}
 _LABEL = re.compile(rb"(\s|#.*\n)*[-+]?[.\d][-+.\deE,]*\s")
 _STANDARD_INPUT = "-"
 _N_ROWS = 65_536
+_PLAIN = Dialect()
 #: What rows may fill at once, if that is more than so many times the size of their file.
 _MUCH = 2**30
 _MANY_TIMES = 40
@@ -50,12 +54,15 @@ def open_rows(
     format: str | None = None,
     first_index: int | None = None,
     max_bytes: int | None = None,
+    dialect: Dialect = _PLAIN,
+    is_strict: bool = False,
 ) -> Iterator[RowFile]:
     """Open a file or a pipe of rows, to be read once; "-" is the standard input.
 
     A format of None is what the end of the name says, else what the first bytes do. The indices of
     sparse rows count from `first_index`; None is 1 unless index 0 occurs in the file. Rows that are
     held at once may fill `max_bytes`; None is 1 GiB, or 40 times the file's size if that is more.
+    Stray texts among numbers count as missing; if strict, they are an error.
     """
     name = "standard input" if str(path) == _STANDARD_INPUT else str(path)
     with _seekable(path) as file:
@@ -68,15 +75,31 @@ def open_rows(
             suffix = Path(path.name.lower().removesuffix(".gz")).suffix
             format = format or _SUFFIXES.get(suffix) or _sniff(name, text)
             text.seek(0)
+            _check_dialect(name, format, dialect)
+            strays = Strays(name, is_strict)
             if format == "svmlight":
                 rows = _open_svmlight(limit, text, first_index)
             elif format == "npz":
                 rows = _open_npz(limit, file)
             elif format in ("parquet", "arrow"):
-                rows = _open_typed(limit, file, format == "parquet")
+                rows = _open_typed(limit, file, format == "parquet", strays)
+            elif format == "xlsx":
+                rows = open_excel(limit, file, dialect, strays)
             else:
-                rows = open_delimited(limit, text, "\t" if format == "tsv" else None)
+                separator = "\t" if format == "tsv" else None
+                rows = open_delimited(limit, text, separator, dialect, strays)
         yield rows
+
+
+def _check_dialect(name: str, format: str, dialect: Dialect) -> None:
+    """Refuse options that say how text is written if a file holds none."""
+    if format in ("csv", "tsv"):
+        return
+    for option, value in vars(dialect).items():
+        if value is not None and (option, format) != ("dayfirst", "xlsx"):
+            raise ValueError(
+                f"--{option} does not apply to {name}, which is read as {format}: leave it out."
+            )
 
 
 @contextmanager
@@ -97,18 +120,18 @@ def _sniff(name: str, file: Any) -> str:
     """Return the format that the first bytes of a file show."""
     head: bytes = file.read(2**16)
     found = [format for mark, format in _MARKS.items() if head.startswith(mark)]
-    if head.startswith(b"PK\x03\x04") and b".npy" in head:
-        found = ["npz"]
+    if head.startswith(b"PK\x03\x04"):
+        found = ["npz"] * (b".npy" in head) or ["xlsx"] * (b"[Content_Types]" in head)
     if not found and b"\0" in head and head[:2] not in (b"\xff\xfe", b"\xfe\xff"):
         raise ValueError(
             f"{name}: neither the name nor the first bytes tell the format. Known are "
-            f"{', '.join(_SUFFIXES)}; text may be packed as .gz. Save a workbook as CSV first."
+            f"{', '.join(_SUFFIXES)}; text may be packed as .gz. Save an .xls workbook as .xlsx."
         )
     is_sparse = _LABEL.match(head) and re.search(rb"[ \t]\d+:\S", head)
     return found[0] if found else "svmlight" if is_sparse else "csv"
 
 
-def _open_typed(limit: Limit, file: IO[bytes], is_parquet: bool) -> RowFile:
+def _open_typed(limit: Limit, file: IO[bytes], is_parquet: bool, strays: Strays) -> RowFile:
     """Open a file that knows the types of its columns: Parquet, or Arrow's file or stream."""
     schema, batches = (_parquet if is_parquet else _arrow)(limit, file)
 
@@ -124,7 +147,7 @@ def _open_typed(limit: Limit, file: IO[bytes], is_parquet: bool) -> RowFile:
     index, known = about.get("index_columns", []), about.get("columns", [])
     columns = tuple(column for column in schema.names if column not in index)
     categories = [one.get("name") for one in known if one.get("pandas_type") == "categorical"]
-    return RowFile(limit, columns, blocks, categories=tuple(categories))
+    return RowFile(limit, columns, blocks, categories=tuple(categories), strays=strays)
 
 
 def _parquet(limit: Limit, file: IO[bytes]) -> tuple[Any, Callable[[list[str]], Any]]:

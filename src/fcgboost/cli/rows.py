@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from fcgboost import TableEncoder
 from fcgboost.cli import console
+from fcgboost.cli.arguments import reading_options
 from fcgboost.cli.guards import explained
 from fcgboost.cli.reading import open_rows
 from fcgboost.cli.row_file import RowFile
@@ -28,18 +29,22 @@ _MANY_NAMES = 5
 
 
 def read_rows(
-    options: argparse.Namespace, *, table: Path | None = None
+    options: argparse.Namespace, *, table: Path | None = None, categories: Any = "from_dtype"
 ) -> tuple[Any, NDArray[Any], int | None]:
     """Read rows to learn from, their classes, and what indices of sparse rows count from.
 
-    With `table`, a file that rows are to be written to, sparse ones are refused.
+    With `table`, a file that rows are to be written to, sparse ones are refused. `categories` is
+    the classifier's parameter `categorical_features`.
     """
-    with open_rows(options.data, format=options.format, max_bytes=options.max_bytes) as rows:
+    with open_rows(options.data, format=options.format, **reading_options(options)) as rows:
         if table is not None and rows.is_sparse:
             raise ValueError(f"{table} cannot be written: the rows of {rows.name} are sparse.")
         target = _target_of(rows, options.target)
         rows.check_columns(options.drop)
-        X, y = (rows.matrix, rows.labels) if target is None else rows.read(target, options.drop)
+        if target is None:
+            X, y = rows.matrix, rows.labels
+        else:
+            X, y = rows.read(target, options.drop, categories)
     with explained(rows.name):
         is_there = _is_there(y)
         if not is_there.all():
@@ -105,7 +110,7 @@ def open_for(
     is_known = first in (0, 1)
     known: dict[str, Any] = {"first_index": first} if is_known else {}
     known |= {"format": options.format} if path is None else {}
-    return open_rows(path or options.data, max_bytes=options.max_bytes, **known)
+    return open_rows(path or options.data, **reading_options(options), **known)
 
 
 def model_batches(

@@ -79,7 +79,6 @@ def split(X: Any, y: Any, options: argparse.Namespace) -> Any:
 def train(classifier: Any, X: Any, y: Any, time_limit: float) -> tuple[Any, dict[str, Any]]:
     """Fit a clone within so many seconds (0: no limit); return the model and what ended the fit."""
     classifier = clone(classifier)
-    classifier._accepts_strays = True
     if classifier.time_limit is None:
         classifier.set_params(time_limit=time_limit or None)
     has_text = not sparse.issparse(X) and "O" in {getattr(one, "kind", "O") for one in X.dtypes}

@@ -12,10 +12,13 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _TODAY = np.datetime64("2025-06-30")
+# fmt: off
 _TOWNS = (
-    "Ashford Bramley Carden Dunmore Eastwick Fairley Glenside Harwood Ilsham Kelby Larkhill Marlow "
-    "Norbury Oakham Penrose Queensby Redhill Stanmore Thornbury Upwell Verwood Westbury"
-).split()
+    "Ashford", "Bramley", "Carden", "Dunmore", "Eastwick", "Fairley", "Glenside", "Harwood",
+    "Ilsham", "Kelby", "Larkhill", "Marlow", "Norbury", "Oakham", "Penrose", "Queensby", "Redhill",
+    "Stanmore", "Thornbury", "Upwell", "Verwood", "Westbury",
+)
+# fmt: on
 #: The monthly price, and how often it is chosen.
 _PLANS = {"basic": (19.0, 0.4), "plus": (34.0, 0.3), "family": (49.0, 0.2), "business": (79.0, 0.1)}
 _PAYMENTS = ("direct debit", "card", "invoice")

@@ -29,11 +29,11 @@ Wanted = Literal["from_dtype", "category", "number"]
 #: Why a column without values is left out.
 NOTHING = "every value is missing"
 #: A column of texts is one of numbers with strays if at least so many are, and so large a share.
-_MIN_NUMBERS = 20
+MIN_NUMBERS = 20
 _MIN_SHARE = 0.95
 _LARGEST_EXACT = 2.0**53
 _MAX_SHOWN = 3
-_PLURALS = {"number": "numbers", "days": "dates"}
+PLURALS = {"number": "numbers", "days": "dates"}
 _DIGITS = r"[-+]?\d[\d,.' \u00a0]*"
 #: What looks like a date or a number to people, and what to do about it.
 _LOOKS = {
@@ -144,11 +144,12 @@ def choose_reader(
     parsed = None if is_category or is_declared else levels.parsed(dayfirst)
     if parsed is not None:
         unit, style = parsed
-        words = _PLURALS[unit]
+        words = PLURALS[unit]
         note = f"{name!r}: texts that are all {words} count as {words}."
         return NumberColumn(name, unit=unit, style=style), [note]
-    unit, told = (None, "") if is_category else _find_strays(name, levels)
+    unit = None if is_category else almost_all(levels)
     if unit is not None:
+        told = _describe_strays(name, levels, unit)
         if not accepts_strays:
             raise ValueError(
                 f"Column {told}: correct that or make it missing, or list the column in "
@@ -294,7 +295,7 @@ def _constant(name: str, numbers: Array) -> Column | None:
 def _is_row_number(values: NDArray[Any]) -> bool:
     """Whether values are such as numbers of rows are, of which some may be in another part."""
     n = len(values)
-    if n < _MIN_NUMBERS or values.dtype.kind not in "iuf":
+    if n < MIN_NUMBERS or values.dtype.kind not in "iuf":
         return False
     if values.dtype.kind == "f" and not (np.isfinite(values) & (values == np.floor(values))).all():
         return False
@@ -305,17 +306,22 @@ def _is_row_number(values: NDArray[Any]) -> bool:
     return is_dense or bool((values == ordered).all() or (values == ordered[::-1]).all())
 
 
-def _find_strays(name: str, levels: Levels) -> tuple[str | None, str]:
-    """Return what nearly all texts are, and not all, and say which are not."""
+def almost_all(levels: Levels) -> str | None:
+    """Return "number" or "days" if nearly all texts are such, and not all; else None."""
     n_present = levels.counts.total()
-    for unit, words in _PLURALS.items():
+    for unit in PLURALS:
         n = levels.n_of(unit)
-        if n >= _MIN_NUMBERS and _MIN_SHARE * n_present <= n < n_present:
-            others = [text for text, dtype in levels.dtypes.items() if dtype != unit]
-            shown = ", ".join(map(repr, others[:_MAX_SHOWN]))
-            rest = f" and {len(others) - _MAX_SHOWN} more" if len(others) > _MAX_SHOWN else ""
-            return unit, f"{name!r}: {n} of {n_present} values are {words}, but not {shown}{rest}"
-    return None, ""
+        if n >= MIN_NUMBERS and _MIN_SHARE * n_present <= n < n_present:
+            return unit
+    return None
+
+
+def _describe_strays(name: str, levels: Levels, unit: str) -> str:
+    others = [text for text, dtype in levels.dtypes.items() if dtype != unit]
+    shown = ", ".join(map(repr, others[:_MAX_SHOWN]))
+    rest = f" and {len(others) - _MAX_SHOWN} more" if len(others) > _MAX_SHOWN else ""
+    counts = f"{levels.n_of(unit)} of {levels.counts.total()} values are {PLURALS[unit]}"
+    return f"{name!r}: {counts}, but not {shown}{rest}"
 
 
 def _pooled(
@@ -351,7 +357,7 @@ def _describe_looks(name: str, levels: Levels) -> list[str]:
     """Say what texts seem to be that are not written as numbers and dates are."""
     n_present = levels.counts.total()
     for dtype, (pattern, advice) in _LOOKS.items():
-        words = _PLURALS[dtype]
+        words = PLURALS[dtype]
         odd = [t for t, of in levels.dtypes.items() if of is None and re.fullmatch(pattern, t)]
         n_odd = sum(levels.counts[text] for text in odd)
         if odd and n_odd + levels.n_of(dtype) >= _MIN_SHARE * n_present:
