@@ -344,10 +344,10 @@ def test_a_format_may_be_named(tmp_path) -> None:
 
 
 def test_what_has_no_known_format_is_refused(tmp_path) -> None:
-    with zipfile.ZipFile(tmp_path / "a.xlsx", "w") as archive:
-        archive.writestr("xl/workbook.xml", "<x/>")
-    for path in (tmp_path / "a.xlsx", put(tmp_path, "a.h5", b"\x89HDF\r\n\x1a\n\0\0")):
-        with pytest.raises(ValueError, match=r"tell the format.* Save a workbook as CSV first"):
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        archive.writestr("a.txt", "a")
+    for path in (tmp_path / "a.zip", put(tmp_path, "a.h5", b"\x89HDF\r\n\x1a\n\0\0")):
+        with pytest.raises(ValueError, match=r"tell the format.* Save an .xls workbook as .xlsx"):
             read(path)
     with pytest.raises(IsADirectoryError, match=tmp_path.name):
         read(tmp_path)

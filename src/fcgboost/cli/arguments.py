@@ -103,9 +103,7 @@ def _known(encoding: str) -> str:
 
 
 _encoding = _number(_known, lambda _: True, "the name of an encoding, such as cp1252")
-_mark = _number(
-    str, lambda one: len(one) == 1 and one in ".,'_ \u00a0\u202f\u2019", "one of . , ' _"
-)
+_mark = _number(str, lambda one: len(one) == 1 and not one.isalnum(), "one sign, such as . or ,")
 count = _number(int, lambda n: n >= 1, "a whole number of at least 1")
 whole = _number(int, lambda n: 0 <= n < 2**32, "a whole number from 0 to 4294967295")
 fraction = _number(float, lambda x: 0.0 < x < 1.0, "a number between 0 and 1")

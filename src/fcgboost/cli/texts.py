@@ -90,10 +90,11 @@ class Strays:
     def tell(self) -> None:
         """Say how many there were in each column, and show the first few."""
         for name, (words, shown) in self._found.items():
-            are = "1 cell is not among" if len(shown) == 1 else f"{len(shown):,} cells are not"
+            are = f"{len(shown):,} cells are not {words} and count as missing"
+            if len(shown) == 1:
+                are = f"1 cell is not a {words.removesuffix('s')} and counts as missing"
             first = "; ".join(shown[:_N_SHOWN]) + "; ..." * (len(shown) > _N_SHOWN)
-            counts = "counts" if len(shown) == 1 else "count"
-            console.note(f"Column {name}: {are} {words} and {counts} as missing ({first}).")
+            console.note(f"Column {name}: {are} ({first}).")
         self._found.clear()
 
 
