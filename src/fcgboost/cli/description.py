@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from fcgboost.cli import console
+from fcgboost.cli.quality import print_influence
 from fcgboost.documents.content import column_document
 from fcgboost.model import by_family
 from fcgboost.scores import TITLES
@@ -77,10 +78,7 @@ def print_facts(facts: dict[str, Any], fitted: FittedModel, top: int) -> None:
         rows = [(one.name, kind_of(one), treatment_of(one)) for one in fitted.columns]
         console.print_table(("column", "kind", "how it is encoded"), rows, n_labels=3)
     if "influence" in facts:
-        ordered = sorted(facts["influence"].items(), key=lambda item: -item[1])
-        console.say("\nColumns that matter:")
-        shares = [(name, f"{100 * value:.1f} %") for name, value in ordered[:top]]
-        console.print_table(("column", "influence"), shares)
+        print_influence(list(facts["influence"]), list(facts["influence"].values()), top)
     _print_atoms(fitted, top)
 
 

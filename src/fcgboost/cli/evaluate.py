@@ -10,7 +10,8 @@ from fcgboost.cli import arguments, console
 HELP = "score a model on a file of rows"
 TEXT = f"""\
 Score a model on the rows of a file: accuracy, AUC, Brier score and log-loss, each
-with a 95 % interval.
+with a 95 % interval, beside the accuracy of always predicting the most frequent
+class; and a confusion matrix with the precision and recall of every class.
 
 {arguments.FORMATS}
 The file is read in batches. Rows whose target is missing are left out. For the
@@ -32,28 +33,21 @@ def run(options: argparse.Namespace) -> None:
     """Predict batch after batch, then score."""
     import numpy as np
 
+    from fcgboost.cli.quality import judge
     from fcgboost.cli.rows import labelled_batches
     from fcgboost.io import load_model, split_model
-    from fcgboost.scores import as_data, score_predictions
-    from fcgboost.training.scoring import precomputed
 
     model = load_model(options.model)
-    _, classifier = split_model(model)
-    has_proba = hasattr(classifier, "predict_proba")  # not with the hinge
     lost: dict[str, Any] = {}
     truths, decisions = [], []
     for decided, _, y in console.counted("Predicting", labelled_batches(model, options, lost)):
         truths.append(y)
         decisions.append(decided)
-    y, decision = np.concatenate(truths), np.concatenate(decisions)
-    found = precomputed(classifier, decision)
-    proba = found.predict_proba(None) if has_proba else None
-    scores = score_predictions(
-        y, found.predict(None), proba, classifier.classes_, decision=decision
-    )
+    y = np.concatenate(truths)
+    quality = judge(split_model(model)[1], np.concatenate(decisions), y)
     if options.json:
         facts = {**lost, "unknown_labels": sorted(lost["unknown_labels"])}
-        console.print_json({"n_rows": len(y), "scores": as_data(scores), **facts})
+        console.print_json({"n_rows": len(y), **quality.to_dict(), **facts})
     else:
-        console.say(f"{len(y):,} rows of {options.data}:\n")
-        console.print_scores(scores)
+        console.say(f"{len(y):,} rows of {options.data}")
+        quality.print()

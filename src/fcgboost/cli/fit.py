@@ -33,6 +33,8 @@ examples:
   fcgboost fit train.parquet --target y --set 'class_weight={{"0": 1, "1": 5}}'
 """
 
+_N_COLUMNS = 8
+
 
 def add_arguments(parser: Any) -> None:
     """Add what the command takes."""
@@ -76,9 +78,8 @@ def _add_parts(parser: Any) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Fit, score, save, print."""
-    from fcgboost.cli import rows, training, writing
+    from fcgboost.cli import quality, rows, training, writing
     from fcgboost.io import save_model
-    from fcgboost.scores import as_data, evaluate
 
     outputs = [options.out, options.test_out]
     writing.check_outputs(outputs, [options.data], tables=[options.test_out])
@@ -89,15 +90,16 @@ def run(options: argparse.Namespace) -> None:
     X_train, X_test, y_train, y_test = training.split(X, y, options)
     start = time.perf_counter()
     model, ending = training.train(classifier, X_train, y_train, options.time_limit)
-    scores = evaluate(model, X_test, y_test)
+    judged = quality.judge(model, model.decision_function(X_test), y_test)
     if options.refit:
         console.note("Fitting again to all rows; the scores are those of the first fit.")
         model, ending = training.train(classifier, X, y, options.time_limit)
         y_train = y
+    test = judged.to_dict()
     about = {
         **({} if options.target is None else {"target": options.target}),
         "data": _describe_data(options.data, y_train, first_index),
-        "test": {"n_samples": len(y_test), "scores": as_data(scores)},
+        "test": {"n_samples": len(y_test), **{key: test[key] for key in ("scores", "baseline")}},
         "seconds": time.perf_counter() - start,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "fcgboost": __version__,
@@ -112,9 +114,11 @@ def run(options: argparse.Namespace) -> None:
         writing.write_rows(options.test_out, [table])
     facts = {"model": str(options.out), **_facts(model, options.out), **about}
     if options.json:
-        console.print_json(facts)
+        console.print_json({**facts, "test": {**about["test"], **test}})
     else:
-        _print(options, facts, scores)
+        _print(options, facts)
+        judged.print()
+        _print_end(options, facts, model)
 
 
 def _describe_data(path: Path, y: Any, first_index: int | None) -> dict[str, Any]:
@@ -133,16 +137,22 @@ def _facts(classifier: Any, out: Path) -> dict[str, Any]:
     return {"bytes": out.stat().st_size, "n_atoms": classifier.n_atoms_, "parameters": chosen}
 
 
-def _print(options: argparse.Namespace, facts: dict[str, Any], scores: dict[str, Any]) -> None:
+def _print(options: argparse.Namespace, facts: dict[str, Any]) -> None:
     data, ended = facts["data"], facts["ended"]
-    names = ", ".join(f"{name} ({n})" for name, n in data["class_counts"].items())
-    console.say(f"Fitted {facts['n_atoms']} atoms to {data['n_samples']} rows: {names}.")
+    names = ", ".join(f"{name} ({n:,})" for name, n in data["class_counts"].items())
+    console.say(f"Fitted {facts['n_atoms']} atoms to {data['n_samples']:,} rows: {names}.")
     chosen = {**facts["parameters"], "l2": f"{facts['parameters']['l2']:.3g}"}
     console.say(", ".join(f"{name} {value}" for name, value in chosen.items()))
     steps = "1 step" if ended["steps"] == 1 else f"{ended['steps']} steps"
     console.say(f"Ended after {ended['seconds']:.2f} s and {steps}: {ended['reason']}")
-    console.say(f"On {facts['test']['n_samples']} rows held out:\n")
-    console.print_scores(scores)
+    console.say(f"\nOn {facts['test']['n_samples']:,} held-out rows:")
+
+
+def _print_end(options: argparse.Namespace, facts: dict[str, Any], model: Any) -> None:
+    from fcgboost.cli.quality import print_influence
+
+    if "feature_names_in_" in vars(model):
+        print_influence(model.feature_names_in_, model.feature_importances_, _N_COLUMNS)
     console.say(f"\nModel: {facts['model']} ({facts['bytes']:,} bytes)")
     rows = "" if options.test_out is None else f" {options.test_out}"
     console.say(f"For a page about it: fcgboost report {facts['model']}{rows}")
