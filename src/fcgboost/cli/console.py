@@ -61,7 +61,7 @@ def print_result(options: argparse.Namespace, facts: Any, sentence: str) -> None
 def print_table(header: Sequence[str], rows: Rows, *, n_labels: int = 1) -> None:
     """Print a table; the first `n_labels` columns are words, the others numbers."""
     # A name may have several lines, a row of a table has one.
-    rows = [[shown(" ".join(text.split())) for text in row] for row in rows]
+    header, *rows = ([shown(" ".join(text.split())) for text in row] for row in (header, *rows))
     if _is_rich(sys.stdout):
         from rich import box
         from rich.console import Console

@@ -13,12 +13,14 @@ _TITLES = {
     "simulation": "the paper's simulation: two features and noisy labels (target: target)",
 }
 HELP = "write a generated table to a file"
+USAGE = "[NAME] [options]"
 TEXT = """\
 List the generated data sets, or write one to a file. No network is needed.
 
-customers is a messy table to try the commands on: some customers of an internet
-provider have churned. simulation is the noisy problem of the paper. The paper's
-public data sets are written by python -m paper data NAME, in a clone of the repository.
+customers is a messy table to try the commands on: customers of an internet provider,
+some of whom have churned. simulation is the paper's problem with noisy labels. The
+paper's public data sets come from `python -m paper data NAME`, in a clone of the
+repository.
 
 examples:
   fcgboost datasets
@@ -31,7 +33,7 @@ def add_arguments(parser: Any) -> None:
     """Add what the command takes."""
     help_ = f"{' or '.join(_TITLES)} (default: list them)"
     parser.add_argument("name", nargs="?", metavar="NAME", help=help_)
-    help_ = ".csv .tsv .parquet .arrow, text also .gz (default: NAME.csv)"
+    help_ = "the file to write: .csv .tsv .parquet .arrow, text also .gz (default: NAME.csv)"
     parser.add_argument("--out", **arguments.FILE, help=help_)
     help_ = "the number of rows (default: %(default)s)"
     parser.add_argument("--rows", type=arguments.count, default=2000, metavar="N", help=help_)

@@ -64,14 +64,14 @@ def print_facts(facts: dict[str, Any], fitted: FittedModel, top: int) -> None:
     console.say(f"{_families(facts)} tell apart {', '.join(facts['classes'])}.")
     is_chosen = (classifier.l2, classifier.max_iter) == ("auto", "auto")
     has_preset = preset_of(classifier.dictionary) is not None
-    ended = "ridge and steps chosen on rows set aside." if has_preset and is_chosen else ""
+    ended = "both chosen on validation rows." if has_preset and is_chosen else ""
     ended = ended or f"ended {facts['status']}"
     console.say(f"Loss {facts['loss']}; ridge {facts['l2']:.3g}; {facts['n_steps']} steps; {ended}")
     if classifier.link_ is not None:
         link = "slope {slope:g}, power {power:g}".format(**facts["link"])
-        console.say(f"Probabilities from a link fitted to rows set aside: {link}.")
+        console.say(f"Probabilities from a curve fitted to validation rows: {link}.")
     if "limits" in facts:
-        console.say("Inputs are clipped to limits taken from the training rows.")
+        console.say("Inputs are clipped to limits learned from the training rows.")
     _print_about(fitted)
     if not isinstance(fitted.inputs, PlainInputs):
         console.say("\nColumns:")
@@ -97,7 +97,7 @@ def _print_about(fitted: FittedModel) -> None:
         console.say(f"Fitted to {data.get('n_samples', '?')} rows of {data.get('file', '?')}.")
     if ended:
         seconds = _number(ended.get("seconds"))
-        console.say(f"The fit ended after {seconds} s: {ended.get('reason', '?')}")
+        console.say(f"The fit took {seconds} s. {ended.get('reason', '?')}")
     found = test.get("scores")
     scores: dict[str, Any] = found if isinstance(found, dict) else {}
     rows = [
@@ -106,7 +106,7 @@ def _print_about(fitted: FittedModel) -> None:
         if isinstance(score, dict)
     ]
     if rows:
-        console.say(f"\nOn {test.get('n_samples', '?')} rows held out then:")
+        console.say(f"\nOn the {test.get('n_samples', '?')} held-out rows:")
         console.print_table(("score", "value", "low", "high"), rows)
 
 
@@ -118,7 +118,7 @@ def _print_atoms(fitted: FittedModel, top: int) -> None:
     model = fitted.classifier.model_
     order = np.argsort(-np.abs(model.coef).max(axis=0, initial=0.0), kind="stable")[:top]
     if len(order) == 0:
-        console.say("\nThe model is a constant.")
+        console.say("\nThe model is constant: it has no atoms.")
         return
     console.say(f"\nThe {len(order)} largest atoms:")
     # Not every terminal has the minus sign of pages.

@@ -7,15 +7,16 @@ from typing import Any
 
 from fcgboost.cli import arguments, console
 
-HELP = "score a model on a file of rows"
+HELP = "score a model: accuracy, log-loss, confusion matrix"
+USAGE = "MODEL DATA [--target COL] [options]"
 TEXT = f"""\
-Score a model on the rows of a file: accuracy, AUC, Brier score and log-loss, each
-with a 95 % interval, beside the accuracy of always predicting the most frequent
-class; and a confusion matrix with the precision and recall of every class.
+Score a model on a table: accuracy, AUC, Brier score and log-loss with 95 %
+intervals, the baseline (always predicting the most frequent class), and the
+confusion matrix with the precision and recall of every class.
 
 {arguments.FORMATS}
-The file is read in batches. Rows whose target is missing are left out. For the
-log-loss of m rows, probabilities are clipped to [1/(2m), 1 - 1/(2m)].
+The file is read in batches. Rows without a target are skipped. For the log-loss of
+m rows, probabilities are clipped to [1/(2m), 1 - 1/(2m)].
 
 examples:
   fcgboost evaluate model.json test.csv --target churned
@@ -30,7 +31,7 @@ def add_arguments(parser: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Predict batch after batch, then score."""
+    """Predict in batches, then score."""
     import numpy as np
 
     from fcgboost.cli.quality import judge

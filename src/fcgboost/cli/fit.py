@@ -12,22 +12,23 @@ from fcgboost import __version__
 from fcgboost.cli import arguments, console
 from fcgboost.names import NAMES
 
-HELP = "fit a classifier to a file of rows"
+HELP = "fit a classifier to a table"
+USAGE = "DATA --target COL [options]"
 TEXT = f"""\
-Fit a classifier to the rows of a file and write it to a model file.
+Fit a classifier to a table and write it to a model file.
 
 {arguments.FORMATS}
-Columns may hold numbers, texts, categories and dates, and values may be missing; the
-model file holds what was learned of each. Part of the rows is held out, and the scores
-printed are those on it. Rows whose target is missing are left out. The ridge and the
-number of steps are chosen on rows set aside. --dictionary compact gives a smaller
-model; the families of the paper (gauss, relu, ...) are available, too.
+Columns may hold numbers, categories, dates and text, and values may be missing. A
+fifth of the rows is held out: the baseline, the scores and the confusion matrix are
+those of the held-out rows. Rows without a target are skipped. The ridge penalty and
+the number of steps are chosen on validation rows. --dictionary compact makes a model
+of about a tenth of the size; the paper's families (gauss, relu, ...) make sparse ones.
 
 examples:
   fcgboost fit customers.csv --target churned
   fcgboost fit customers.csv --target churned --dictionary compact --out churn.json
   fcgboost fit customers.csv --target churned --test-out test.csv
-  fcgboost fit digits.parquet --target digit --removal backward
+  fcgboost fit kunden.csv --target aktiv --encoding cp1252 --thousands . --dayfirst
   fcgboost fit train.parquet --target y --drop id --dictionary relu --json
   fcgboost fit a1a.svm --dictionary gauss --set dictionary__width=2.5 --set l2=0.01
   fcgboost fit train.parquet --target y --set 'class_weight={{"0": 1, "1": 5}}'
@@ -38,41 +39,41 @@ _N_COLUMNS = 8
 
 def add_arguments(parser: Any) -> None:
     """Add what the command takes."""
-    arguments.add_data(parser, " (svmlight files have their own)")
-    help_ = "the model file, replaced if it exists (default: %(default)s)"
+    arguments.add_data(parser, " (svmlight files have labels)")
+    help_ = "the model file to write (default: %(default)s)"
     parser.add_argument("--out", **arguments.FILE, help=help_, default="model.json")
     _add_parts(parser)
     arguments.add_repeated(parser, "--drop", "COL", "a column to leave out, such as a row number")
     help_ = "a parameter of FCGBoostClassifier"
     arguments.add_repeated(parser, "--set", "NAME=VALUE", help_, arguments.setting)
-    help_ = "save only the last step, which makes the file much smaller"
+    help_ = "save only the last step: a much smaller file"
     parser.add_argument("--no-path", action="store_true", help=help_)
-    help_ = "end the whole fit after about this long, with the steps made so far; 0 means no limit"
+    help_ = "stop the fit after about this long and keep the steps made so far; 0 for no limit"
     help_ += " (default: %(default)g)"
     parser.add_argument(
         "--time-limit", type=arguments.seconds, default=60.0, metavar="SECONDS", help=help_
     )
-    help_ = "after scoring, fit again to all rows, including those held out"
+    help_ = "after scoring, fit again to all rows, the held-out ones included"
     parser.add_argument("--refit", action="store_true", help=help_)
     arguments.add_split(parser, 0.2)
-    help_ = "also save the held-out rows, for evaluate and report (not for svmlight files)"
+    help_ = "also write the held-out rows, for evaluate and report (not with svmlight files)"
     parser.add_argument("--test-out", **arguments.FILE, help=help_)
 
 
 def _add_parts(parser: Any) -> None:
-    help_ = "the kind of atoms (default: %(default)s)"
+    help_ = "the dictionary of atoms (default: %(default)s)"
     arguments.add_choice(parser, "--dictionary", sorted(NAMES["dictionary"]), help_, "auto")
     help_ = "the loss to minimise (default: %(default)s)"
     arguments.add_choice(parser, "--loss", sorted(NAMES["loss"]), help_, "squared_hinge")
     help_ = (
-        'remove atoms again, for a smaller model: "backward", or the share of a step\'s gain that '
+        'remove superfluous atoms: "backward", or the share of a step\'s gain that a removal may '
     )
-    help_ += "removing may cost (default: none is removed, except in a compact model)"
+    help_ += "cost (default: none are removed, except in a compact model)"
     parser.add_argument("--removal", type=arguments.removal, metavar="SHARE", help=help_)
     help_ = (
-        'where probabilities come from: the loss ("theory"), or a curve fitted to rows set aside '
+        'how decision values become probabilities: by the loss ("theory"), or by a curve fitted '
     )
-    help_ += '("power"; default: power for auto and compact if rows are set aside, else theory)'
+    help_ += 'to validation rows ("power"; default: power for auto and compact, else theory)'
     arguments.add_choice(parser, "--link", ("auto", "theory", "power"), help_, "auto")
 
 
@@ -92,7 +93,7 @@ def run(options: argparse.Namespace) -> None:
     model, ending = training.train(classifier, X_train, y_train, options.time_limit)
     judged = quality.judge(model, model.decision_function(X_test), y_test)
     if options.refit:
-        console.note("Fitting again to all rows; the scores are those of the first fit.")
+        console.note("Fitting again to all rows; the scores remain those of the first fit.")
         model, ending = training.train(classifier, X, y, options.time_limit)
         y_train = y
     test = judged.to_dict()

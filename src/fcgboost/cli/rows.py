@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy import sparse
 
 from fcgboost import TableEncoder
 from fcgboost.cli import console
@@ -164,6 +165,14 @@ def _as_taken(model: Any, encoder: TableEncoder, X: Any) -> Any:
         numbers = encoder.transform(X)
         return pd.DataFrame(numbers, columns=X.columns) if has_names else numbers
     return X if before is not None or has_names else X.to_numpy(dtype=object)
+
+
+def stacked(parts: Sequence[Any]) -> Any:
+    """Return the rows of all batches together: sparse rows, an array or a frame."""
+    if sparse.issparse(parts[0]):
+        return sparse.vstack(parts, format="csr")
+    is_array = isinstance(parts[0], np.ndarray)
+    return np.concatenate(parts) if is_array else pd.concat(parts, ignore_index=True)
 
 
 def encoder_for(model: Any, rows: RowFile, target: str | None = None) -> TableEncoder:

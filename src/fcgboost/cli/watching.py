@@ -1,4 +1,4 @@
-"""One watch over all paths of a fit: how far it is."""
+"""The progress of a fit over all of its paths."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fcgboost.training.tuning import n_trials
 
 
 class Plan(NamedTuple):
-    """The paths of a fit: first trials, to choose by, then those of the model not made by these."""
+    """The paths of a fit: first those that choose on validation rows, then those of the model."""
 
     n_trials: int
     n_others: int
@@ -24,10 +24,10 @@ class Plan(NamedTuple):
     def name(self, number: int) -> str:
         """Name a path; the first one has the number 1."""
         if number <= self.n_trials:
-            return f"path {number} of {self.n_trials} to choose by"
+            return f"validation path {number} of {self.n_trials}"
         if self.n_others <= 1:
-            return "the path of the model"
-        return f"path {number - self.n_trials} of {self.n_others} of the model"
+            return "final path"
+        return f"final path {number - self.n_trials} of {self.n_others}"
 
 
 def plan_of(classifier: Any, n_rows: int, n_classes: int, has_text: bool = False) -> Plan:

@@ -225,5 +225,6 @@ def why_left_out(column: Column) -> str:
     if column.n_outputs:
         return ""
     if isinstance(column, CategoryColumn) and column.levels:
-        return "every value is the same" if len(column.levels) == 1 else "no level tells anything"
+        is_constant = len(column.levels) == 1
+        return "every value is the same" if is_constant else "its levels do not predict the classes"
     return "every value is missing"
