@@ -225,7 +225,7 @@ def test_what_became_of_odd_columns_is_said(
     table.to_csv(tmp_path / "t.csv", index=False)
     assert run("predict", tmp_path / "m.json", tmp_path / "t.csv") == 0
     told = capsys.readouterr()
-    assert "town: none of the first 200 values was there in training" in told.err
+    assert "town: none of its first 200 values occurred in training" in told.err
     table.loc[3, "a"] = None
     table.to_csv(tmp_path / "t.csv", index=False)
     assert run("predict", tmp_path / "m.json", tmp_path / "t.csv") == 0
@@ -366,7 +366,9 @@ def test_without_a_target_all_columns_are_offered(
     names = [f"c{i}" for i in range(40)]
     data = spoil(tmp_path, "churn.csv", "\n".join([",".join(names), ",".join(["1"] * 40)]) + "\n")
     assert run("fit", data) == 3
-    offered = f"churn.csv: no target column given; use --target, one of {', '.join(names)}."
+    offered = (
+        f"churn.csv: name the target column with --target; the columns are {', '.join(names)}."
+    )
     assert offered in capsys.readouterr().err
 
 

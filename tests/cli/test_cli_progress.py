@@ -157,7 +157,7 @@ def test_a_time_limit_ends_a_fit_with_the_steps_it_has(
     printed = capsys.readouterr()
     assert "stopped early by its time limit of 1e-09 s" in printed.err
     assert "Reading and checking the data took" in printed.err
-    assert re.search(r"Ended after \d+\.\d\d s and 1 step: A time limit was reached", printed.out)
+    assert re.search(r"\n1 step in \d+\.\d\d s\. \w", printed.out)
     fitted = load_model(out)
     assert fitted.n_iter_ == 1
     assert fitted.status_ is Status.TIME_LIMIT

@@ -329,7 +329,7 @@ def test_labels_are_numbers_or_the_texts_they_are(tmp_path, texts, labels) -> No
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        (pd.to_datetime(["2020-01-01", "2020-01-02"]), "datetime64: classes are texts, numbers"),
+        (pd.to_datetime(["2020-01-01", "2020-01-02"]), "datetime64: classes must be texts"),
         ([datetime.date(2020, 1, 1), None], "the type date"),
         (pd.date_range("2020-01-01", periods=2, tz="Europe/Berlin"), "the type Timestamp"),
         (pd.to_timedelta([1, 2], unit="D"), "the type timedelta64"),

@@ -50,5 +50,6 @@ def run(options: argparse.Namespace) -> None:
         facts = {**lost, "unknown_labels": sorted(lost["unknown_labels"])}
         console.print_json({"n_rows": len(y), **quality.to_dict(), **facts})
     else:
-        console.say(f"{len(y):,} rows of {options.data}")
+        name = "standard input" if str(options.data) == "-" else options.data
+        console.say(f"{len(y):,} rows of {name}")
         quality.print()

@@ -142,10 +142,11 @@ def _print(options: argparse.Namespace, facts: dict[str, Any]) -> None:
     data, ended = facts["data"], facts["ended"]
     names = ", ".join(f"{name} ({n:,})" for name, n in data["class_counts"].items())
     console.say(f"Fitted {facts['n_atoms']} atoms to {data['n_samples']:,} rows: {names}.")
-    chosen = {**facts["parameters"], "l2": f"{facts['parameters']['l2']:.3g}"}
-    console.say(", ".join(f"{name} {value}" for name, value in chosen.items()))
+    chosen = facts["parameters"]
+    parts = f"Dictionary {chosen['dictionary']}, loss {chosen['loss']}"
+    console.say(f"{parts}, ridge penalty {chosen['l2']:.3g}.")
     steps = "1 step" if ended["steps"] == 1 else f"{ended['steps']} steps"
-    console.say(f"Ended after {ended['seconds']:.2f} s and {steps}: {ended['reason']}")
+    console.say(f"{steps} in {ended['seconds']:.2f} s. {ended['reason']}")
     console.say(f"\nOn {facts['test']['n_samples']:,} held-out rows:")
 
 
@@ -156,4 +157,4 @@ def _print_end(options: argparse.Namespace, facts: dict[str, Any], model: Any) -
         print_influence(model.feature_names_in_, model.feature_importances_, _N_COLUMNS)
     console.say(f"\nModel: {facts['model']} ({facts['bytes']:,} bytes)")
     rows = "" if options.test_out is None else f" {options.test_out}"
-    console.say(f"For a page about it: fcgboost report {facts['model']}{rows}")
+    console.say(f"Next: fcgboost report {facts['model']}{rows}")

@@ -76,5 +76,5 @@ def _read(model: Any, options: argparse.Namespace) -> tuple[Any, Any]:
 
     from fcgboost.cli.rows import labelled_batches, stacked
 
-    batches = list(labelled_batches(model, options, {}))
+    batches = list(labelled_batches(model, options, {}, with_unused=True))
     return stacked([rows for _, rows, _ in batches]), np.concatenate([y for *_, y in batches])

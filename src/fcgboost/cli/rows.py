@@ -64,7 +64,8 @@ def _target_of(rows: RowFile, target: str | None) -> str | None:
         )
     if target is None and not rows.is_sparse:
         raise ValueError(
-            f"{rows.name}: no target column given; use --target, one of {rows.show_columns()}."
+            f"{rows.name}: name the target column with --target; the columns are "
+            f"{rows.show_columns()}."
         )
     rows.check_columns([] if target is None else [target])
     return target
@@ -82,8 +83,8 @@ def _classes_of(y: Any, target: str | None) -> NDArray[Any]:
     labels = np.asarray(list(y))
     if labels.dtype.kind not in "biufU" or labels.ndim > 1:
         raise ValueError(
-            f"{name} holds values of the type {type(y[0]).__name__}: classes are texts, numbers or "
-            "truth values."
+            f"{name} holds values of the type {type(y[0]).__name__}: classes must be texts, numbers "
+            "or truth values."
         )
     if labels.dtype.kind == "f":
         if not np.isfinite(labels).all():
@@ -96,8 +97,8 @@ def _classes_of(y: Any, target: str | None) -> NDArray[Any]:
         raise ValueError(f"{name} has only one value; a classifier needs at least two.")
     if labels.dtype.kind in "iuf" and n_classes > _MANY_CLASSES:
         raise ValueError(
-            f"{name} has {n_classes} different numbers, which looks like a quantity: fcgboost "
-            "tells classes apart. Cut it into a few classes first."
+            f"{name} has {n_classes} different numbers, so it looks like a quantity. fcgboost "
+            "predicts classes: cut it into a few first."
         )
     return labels
 
@@ -121,11 +122,13 @@ def model_batches(
     target: str | None = None,
     keep: Sequence[str] = (),
     n_rows: int | None = None,
+    with_unused: bool = False,
 ) -> Iterator[tuple[Any, Any, Any]]:
     """Yield decision values, rows as a model takes them, and columns as the file has them.
 
     These, the columns of `keep`, are an Arrow table; sparse rows come at once, and with None.
-    With `n_rows` None the limit of memory is that of all rows, not of a batch.
+    With `n_rows` None the limit of memory is that of all rows, not of a batch. Columns that the
+    model leaves out, such as an id, are missing unless they are asked for.
     """
     before, classifier = split_model(model)
     if rows.is_sparse:
@@ -138,7 +141,8 @@ def model_batches(
     # The file may have other names than the model.
     known = [column.name for column in (before or classifier).columns_]
     in_file = dict(zip(known, names, strict=False))
-    needed = {column.name: column for column in encoder.columns_ if column.n_outputs}
+    unused = set(rows.columns) if with_unused else set()
+    needed = {one.name: one for one in encoder.columns_ if one.n_outputs or one.name in unused}
     for X, kept in rows.batches(needed, keep, n_rows):
         X = X.reindex(columns=names)
         try:
@@ -152,7 +156,9 @@ def model_batches(
             raise ValueError(f"{rows.name}: {error}") from None
         for name, share in encoder.unknown_share(X).items() if n_done == 0 else ():
             if share == 1.0:
-                console.note(f"{name}: none of the first {len(X):,} values was there in training.")
+                console.note(
+                    f"Column {name}: none of its first {len(X):,} values occurred in training."
+                )
         n_done += len(X)
         yield decision, taken, kept
 
@@ -195,7 +201,7 @@ def encoder_for(model: Any, rows: RowFile, target: str | None = None) -> TableEn
 
 
 def labelled_batches(
-    model: Any, options: argparse.Namespace, lost: dict[str, Any]
+    model: Any, options: argparse.Namespace, lost: dict[str, Any], *, with_unused: bool = False
 ) -> Iterator[tuple[Any, Any, NDArray[Any]]]:
     """Yield decision values, rows and labels, without rows that have no label.
 
@@ -211,7 +217,8 @@ def labelled_batches(
         is_told = isinstance(about, str) and not rows.is_sparse
         target = _target_of(rows, options.target or (about if is_told else None))
         keep = [] if target is None else [target]
-        for decision, X, kept in model_batches(model, rows, target=target, keep=keep):
+        batches = model_batches(model, rows, target=target, keep=keep, with_unused=with_unused)
+        for decision, X, kept in batches:
             with explained(rows.name):
                 y = rows.labels if target is None else rows.labels_in(kept[target])
                 is_there = _is_there(y)
@@ -247,7 +254,7 @@ def _match(
 
 
 def _tell_left_out(n_rows: int) -> None:
-    console.note(f"Rows left out because they have no target: {n_rows}.")
+    console.note(f"Rows skipped because they have no target: {n_rows:,}.")
 
 
 def _tell_lost(lost: dict[str, Any], known: dict[str, Any]) -> None:
@@ -256,6 +263,6 @@ def _tell_lost(lost: dict[str, Any], known: dict[str, Any]) -> None:
     unknown = sorted(lost["unknown_labels"])
     if unknown:
         console.note(
-            f"Labels the model does not know count as mistakes: {', '.join(unknown[:_MANY_NAMES])}"
+            f"Labels that the model does not know count as errors: {', '.join(unknown[:_MANY_NAMES])}"
             f"{' ...' if len(unknown) > _MANY_NAMES else ''}. It knows {', '.join(known)}."
         )
