@@ -83,8 +83,8 @@ def _classes_of(y: Any, target: str | None) -> NDArray[Any]:
     labels = np.asarray(list(y))
     if labels.dtype.kind not in "biufU" or labels.ndim > 1:
         raise ValueError(
-            f"{name} holds values of the type {type(y[0]).__name__}: classes must be texts, numbers "
-            "or truth values."
+            f"{name} holds values of the type {type(y[0]).__name__}: classes must be texts, "
+            "numbers or truth values."
         )
     if labels.dtype.kind == "f":
         if not np.isfinite(labels).all():
@@ -263,6 +263,6 @@ def _tell_lost(lost: dict[str, Any], known: dict[str, Any]) -> None:
     unknown = sorted(lost["unknown_labels"])
     if unknown:
         console.note(
-            f"Labels that the model does not know count as errors: {', '.join(unknown[:_MANY_NAMES])}"
+            f"Labels unknown to the model count as errors: {', '.join(unknown[:_MANY_NAMES])}"
             f"{' ...' if len(unknown) > _MANY_NAMES else ''}. It knows {', '.join(known)}."
         )

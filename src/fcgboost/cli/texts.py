@@ -24,7 +24,7 @@ _EMPTY = pa.array([""])
 _TRUTHS = pa.array(["true", "false", None])
 _TIMES = (pa.timestamp("us"), pa.timestamp("us", tz="UTC"))
 _DATE = r"^(\d{1,2})[./-](\d{1,2})[./-](\d{4})(\D.*)?$"
-_N_SHOWN = 3
+_N_SHOWN, _N_TRIED = 3, 100
 
 
 @dataclass(frozen=True)
@@ -211,6 +211,7 @@ def _typed(texts: Any, is_code: bool = False) -> Any:
 
 def _cast(texts: Any, to: Any) -> Any:
     try:
+        compute.cast(texts[:_N_TRIED], to)  # every text that does not fit takes its time
         return compute.cast(texts, to)
     except pa.ArrowInvalid:
         return None
