@@ -274,11 +274,10 @@ def test_the_first_sheet_is_read_and_empty_rows_do_not_count(tmp_path, capsys) -
     book.create_sheet("notes").append(["none"])
     book.save(tmp_path / "a.xlsx")
     assert read(tmp_path / "a.xlsx")["a"].tolist() == [1, 2]
-    assert "of 2 sheets 'Sheet' is read" in capsys.readouterr().err
+    assert "a.xlsx has 2 sheets; 'Sheet' is read." in capsys.readouterr().err
     book.active.append([3, "p", "more"])
     book.save(tmp_path / "a.xlsx")
-    with pytest.raises(ValueError, match=r"a\.xlsx .*row 3 has more cells than the header"):
-        read(tmp_path / "a.xlsx")
+    assert read(tmp_path / "a.xlsx").columns.tolist() == ["a", "Unnamed: 2"]
 
 
 def test_what_a_workbook_unpacks_to_is_limited(tmp_path) -> None:
@@ -289,7 +288,7 @@ def test_what_a_workbook_unpacks_to_is_limited(tmp_path) -> None:
     with pytest.raises(ValueError, match=r"a\.xlsx is damaged, or not of its format"):
         read(tmp_path / "a.xlsx")
     openpyxl.Workbook().save(tmp_path / "a.xlsx")
-    with pytest.raises(ValueError, match="the sheet 'Sheet' is empty"):
+    with pytest.raises(ValueError, match="the first sheet is empty"):
         read(tmp_path / "a.xlsx")
 
 

@@ -1,4 +1,4 @@
-"""How well a model predicts, and by what: scores, baseline, confusion matrix, influences."""
+"""How well a model predicts: scores, the baseline, and the confusion matrix."""
 
 from __future__ import annotations
 
@@ -13,20 +13,22 @@ from fcgboost.cli import console
 from fcgboost.scores import Score, as_data, score_predictions
 from fcgboost.training.scoring import precomputed
 
-#: A matrix of more classes is not printed, but its largest entries.
+#: Of more classes only the largest confusions are printed.
 _MOST_CLASSES, _MOST_CONFUSIONS = 10, 10
-#: Longer names of classes are numbered above a matrix, and those longer still are cut.
+#: If names of classes are longer, columns are numbered; names that are longer still are cut.
 _WIDEST, _LONGEST = 12, 40
 
 
 @dataclass(frozen=True, eq=False)
 class Quality:
-    """The scores of predictions for rows, and how often each class was taken for which."""
+    """The scores of predictions for rows, and how often a class was predicted as which.
+
+    A row of the confusion matrix is a true class, a column a prediction. There may be one more row,
+    of labels that are no class.
+    """
 
     scores: dict[str, Score]
-    #: The names of the classes; behind them "(other)" if rows have labels that are no class.
     names: list[str]
-    #: How often a true class (a row) was predicted as a class (a column).
     confusion: NDArray[np.int64]
 
     @property
@@ -38,75 +40,61 @@ class Quality:
 
     def by_class(self) -> tuple[list[float | None], list[float | None]]:
         """Return precision and recall of every class; None where there is nothing to divide by."""
-        n = self.confusion.shape[1]
         hits = np.diagonal(self.confusion).tolist()
-        predicted, true = self.confusion.sum(axis=0).tolist(), self.confusion.sum(axis=1).tolist()
-        precision = [hits[j] / predicted[j] if predicted[j] else None for j in range(n)]
-        return precision, [hits[i] / true[i] if true[i] else None for i in range(n)]
+        totals = (self.confusion.sum(axis=axis).tolist() for axis in (0, 1))
+        precision, recall = (
+            [hit / n if n else None for hit, n in zip(hits, own, strict=False)] for own in totals
+        )
+        return precision, recall
 
     def to_dict(self) -> dict[str, Any]:
         """Return all of it as JSON has it."""
-        precision, recall = self.by_class()
-        return {
-            "scores": as_data(self.scores),
-            "baseline": self.baseline,
-            "confusion": {"classes": self.names, "counts": self.confusion.tolist()},
-            "precision": dict(zip(self.names, precision, strict=False)),
-            "recall": dict(zip(self.names, recall, strict=False)),
-        }
+        precision, recall = (dict(zip(self.names, own, strict=False)) for own in self.by_class())
+        confusion = {"classes": self.names, "counts": self.confusion.tolist()}
+        found = {"confusion": confusion, "precision": precision, "recall": recall}
+        return {"scores": as_data(self.scores), "baseline": self.baseline, **found}
 
     def print(self) -> None:
-        """Print the baseline, the scores, and the matrix or its largest entries."""
-        baseline = self.baseline
+        """Print the baseline, the scores, and the confusion matrix or its largest entries."""
+        baseline, names = self.baseline, [*map(_short, self.names)]
         console.say(f"Baseline (always {baseline['class']}): accuracy {baseline['accuracy']:.4f}\n")
         console.print_scores(self.scores)
-        if len(self.names) > _MOST_CLASSES:
-            self._print_largest()
-        else:
-            self._print_matrix()
-
-    def _print_matrix(self) -> None:
-        precision, recall = self.by_class()
-        heads = names = [_short(name) for name in self.names]
+        precision, recall = ([*map(_share, own)] for own in self.by_class())
+        recall.append("")  # of labels that are no class
+        if len(names) > _MOST_CLASSES:
+            wrong = self.confusion.copy()
+            np.fill_diagonal(wrong, 0)
+            order = np.argsort(-wrong, axis=None, kind="stable")[:_MOST_CONFUSIONS]
+            pairs = zip(*np.unravel_index(order, wrong.shape), strict=True)
+            rows = [[names[i], names[j], f"{wrong[i, j]:,}", recall[i]] for i, j in pairs]
+            console.say(f"\nThe largest confusions of {len(names)} classes (--json has all):\n")
+            header = ["true class", "predicted class", "rows", "recall"]
+            console.print_table(header, [row for row in rows if row[2] != "0"], n_labels=2)
+            return
+        heads = names
         if max(map(len, names)) > _WIDEST:
             heads = [str(i) for i in range(1, len(names) + 1)]
             names = [f"{i} {name}" for i, name in zip(heads, names, strict=True)]
         counts = [[f"{n:,}" for n in row] for row in self.confusion.tolist()]
-        shares = [*map(_share, recall), ""]
-        rows = [(own, *n, share) for own, n, share in zip(names, counts, shares, strict=False)]
+        rows = [[own, *n, share] for own, n, share in zip(names, counts, recall, strict=False)]
         console.say("\nConfusion matrix (rows are the true classes, columns the predicted ones):\n")
-        header = ("", *heads[: len(precision)], "recall")
-        console.print_table(header, [*rows, ("precision", *map(_share, precision), "")])
-
-    def _print_largest(self) -> None:
-        wrong = self.confusion.copy()
-        np.fill_diagonal(wrong, 0)
-        order = np.argsort(-wrong, axis=None, kind="stable")[:_MOST_CONFUSIONS]
-        recall = [*self.by_class()[1], None]
-        rows = [
-            (_short(self.names[i]), _short(self.names[j]), f"{wrong[i, j]:,}", _share(recall[i]))
-            for i, j in zip(*np.unravel_index(order, wrong.shape), strict=True)
-            if wrong[i, j]
-        ]
-        if rows:
-            console.say(f"\nThe largest confusions ({len(self.names)} classes; --json has all):\n")
-            header = ("true class", "predicted class", "rows", "recall")
-            console.print_table(header, rows, n_labels=2)
+        header = ["", *heads[: len(precision)], "recall"]
+        console.print_table(header, [*rows, ["precision", *precision, ""]])
 
 
 def judge(classifier: Any, decision: Any, y: Any) -> Quality:
     """Judge a classifier by its decision values for rows and their true labels."""
-    found, classes = precomputed(classifier, decision), classifier.classes_
+    found, classes = precomputed(classifier, decision), classifier.classes_.tolist()
     has_proba = hasattr(classifier, "predict_proba")  # not with the hinge
-    labels = found.predict(None)
-    proba = found.predict_proba(None) if has_proba else None
-    scores = score_predictions(y, labels, proba, classes, decision=decision)
-    n, codes = len(classes), {value: i for i, value in enumerate(classes.tolist())}
-    true = np.array([codes.get(value, n) for value in np.asarray(y).tolist()])
-    predicted = np.array([codes[value] for value in labels.tolist()])
-    counts = np.bincount(true * n + predicted, minlength=n * (n + 1)).reshape(n + 1, n)
-    names, has_others = [str(value) for value in classes], bool(counts[n].any())
-    return Quality(scores, [*names, *["(other)"] * has_others], counts[: n + has_others])
+    labels, proba = found.predict(None), found.predict_proba(None) if has_proba else None
+    scores = score_predictions(y, labels, proba, classifier.classes_, decision=decision)
+    n, codes = len(classes), {value: i for i, value in enumerate(classes)}
+    pairs = zip(np.asarray(y).tolist(), labels.tolist(), strict=True)
+    places = [codes.get(true, n) * n + codes[predicted] for true, predicted in pairs]
+    counts = np.bincount(places, minlength=n * (n + 1)).reshape(n + 1, n)
+    has_others = bool(counts[n].any())
+    names = [*map(str, classes), *["(other)"] * has_others]
+    return Quality(scores, names, counts[: n + has_others])
 
 
 def print_influence(names: Sequence[str], influence: Sequence[float], top: int) -> None:
@@ -122,5 +110,4 @@ def _share(value: float | None) -> str:
 
 
 def _short(name: str) -> str:
-    name = " ".join(name.split())
     return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 3]}..."

@@ -8,20 +8,23 @@ import shutil
 import struct
 import sys
 import tempfile
+import warnings
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 from pyarrow import ipc, parquet
 from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 
+from fcgboost.cli import console
 from fcgboost.cli.delimited import open_delimited
-from fcgboost.cli.excel import open_excel
 from fcgboost.cli.guards import Limit, explained
 from fcgboost.cli.row_file import RowFile, size_of
 from fcgboost.cli.texts import Dialect, Strays
@@ -84,7 +87,7 @@ def open_rows(
             elif format in ("parquet", "arrow"):
                 rows = _open_typed(limit, file, format == "parquet", strays)
             elif format == "xlsx":
-                rows = open_excel(limit, file, dialect, strays)
+                rows = _open_excel(limit, file, replace(dialect, decimal="."), strays)
             else:
                 separator = "\t" if format == "tsv" else None
                 rows = open_delimited(limit, text, separator, dialect, strays)
@@ -214,6 +217,30 @@ def _unpacked(message: Any) -> int:
         buffers + 4 + 16 * i for i in range(at("<I", buffers)) if at("<q", buffers + 12 + 16 * i)
     ]
     return sum(max(0, at("<q", at("<q", place), body)) for place in filled)
+
+
+def _open_excel(limit: Limit, file: IO[bytes], dialect: Dialect, strays: Strays) -> RowFile:
+    """Open the first sheet of a workbook; its cells are read as those of a text file."""
+    with zipfile.ZipFile(file) as archive:
+        limit.check(sum(member.file_size for member in archive.infolist()))
+    try:
+        with warnings.catch_warnings(action="ignore"):  # about styles and the like
+            book = pd.ExcelFile(file, engine="openpyxl")
+            cells = book.parse(header=None, dtype=object, na_filter=False)
+    except ImportError as error:
+        problem = "Excel files need openpyxl: python -m pip install 'fcgboost[excel]'"
+        raise ImportError(problem, name="openpyxl") from error
+    if len(book.sheet_names) > 1:
+        sheet = book.sheet_names[0]
+        console.note(f"{limit.name} has {len(book.sheet_names)} sheets; {sheet!r} is read.")
+    texts = cells.map(lambda cell: str(cell).removesuffix(" 00:00:00"))
+    texts = texts.loc[(texts != "").any(axis=1), (texts != "").any()]
+    if texts.empty:
+        raise ValueError(f"{limit.name}: the first sheet is empty.")
+    header = enumerate(texts.iloc[0].str.strip())
+    columns = tuple(name or f"Unnamed: {i}" for i, name in header)
+    batch = pa.record_batch([pa.array(texts[j][1:], pa.string()) for j in texts], names=columns)
+    return RowFile(limit, columns, lambda wanted: [batch.select(wanted)], dialect, strays=strays)
 
 
 def _open_npz(limit: Limit, file: IO[bytes]) -> RowFile:
