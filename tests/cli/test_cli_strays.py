@@ -76,6 +76,16 @@ def test_fewer_than_95_per_cent_of_numbers_are_categories(tmp_path) -> None:
     assert read(save(tmp_path / "a.csv", few))["n"].iloc[2] == "x"
 
 
+def test_a_few_codes_with_leading_zeros_are_no_strays(tmp_path) -> None:
+    table = numbers(r7="01067").assign(n=lambda table: table["n"].replace("0.0", "0"))
+    assert read(save(tmp_path / "a.csv", table))["n"].iloc[6] == "01067"
+    day = [f"{1 + i % 28:02}.{1 + i % 12:02}.2020" for i in range(99)] + ["soon"]
+    path = save(tmp_path / "a.csv", numbers().assign(d=day))
+    X = read(path, dialect=Dialect(dayfirst=True))
+    assert X["d"].dtype.kind == "M"
+    assert X["d"].isna().sum() == 1
+
+
 def test_a_listed_category_keeps_its_texts(tmp_path, capsys) -> None:
     path = save(tmp_path / "a.csv", numbers(r7="unknown"))
     assert read(path, categories=["n"])["n"].iloc[6] == "unknown"

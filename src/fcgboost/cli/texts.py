@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -118,10 +117,11 @@ def values_of(name: str, texts: Any, dialect: Dialect, strays: Strays | None) ->
     if is_truth and texts.null_count < len(texts):
         truths = compute.equal(lower, "true")
         return truths.cast(pa.float64()) if truths.null_count else truths
-    # With leading zeros they are codes, as those of places and persons.
-    is_code = compute.any(compute.match_substring_regex(texts, r"^[+-]?0\d")).as_py()
     plain = dialect.plain(texts)
-    found = _typed(plain, is_code)
+    # With leading zeros they are codes, as those of places and persons.
+    if compute.any(compute.match_substring_regex(plain, r"^[+-]?0\d[\d.]*$")).as_py():
+        return texts
+    found = _typed(plain)
     if found is None and strays is not None:
         found = without_strays(name, texts, plain, strays)
     return texts if found is None else found
@@ -202,11 +202,12 @@ def _cleaned(texts: Any, missing: Any) -> Any:
     return compute.if_else(is_missing, pa.scalar(None, pa.string()), trimmed)
 
 
-def _typed(texts: Any, is_code: bool = False) -> Any:
+def _typed(texts: Any) -> Any:
     """Return texts as numbers or times if all of them are; else None."""
-    numbers = None if is_code else _numbers(texts)
-    times = (_cast(texts, time) for time in _TIMES)
-    return next((found for found in chain([numbers], times) if found is not None), None)
+    found = _numbers(texts)
+    for time in _TIMES:
+        found = _cast(texts, time) if found is None else found
+    return found
 
 
 def _cast(texts: Any, to: Any) -> Any:
