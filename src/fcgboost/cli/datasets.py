@@ -71,8 +71,7 @@ def run(options: argparse.Namespace) -> None:
         level = 0.3 if options.noise is None else options.noise
         X, y = make_simulation(options.rows, level=level, random_state=options.seed)
         table = pd.DataFrame({"x1": X[:, 0], "x2": X[:, 1], "target": y.astype("int64")})
-    n_rows, n_features = write_rows(out, [pa.Table.from_pandas(table)]), table.shape[1] - 1
-    target = table.columns[-1]
-    facts = {"out": str(out), "n_rows": n_rows, "n_features": n_features, "target": target}
-    sentence = f"{n_rows:,} rows, {n_features} features and the target {target!r}: {out}"
+    n_rows, (*features, target) = write_rows(out, [pa.Table.from_pandas(table)]), table.columns
+    facts = {"out": str(out), "n_rows": n_rows, "n_features": len(features), "target": target}
+    sentence = f"{n_rows:,} rows, {len(features)} features and the target {target!r}: {out}"
     console.print_result(options, facts, sentence)

@@ -26,8 +26,7 @@ of about a tenth of the size; the paper's families (gauss, relu, ...) make spars
 
 examples:
   fcgboost fit customers.csv --target churned
-  fcgboost fit customers.csv --target churned --dictionary compact --out churn.json
-  fcgboost fit customers.csv --target churned --test-out test.csv
+  fcgboost fit customers.csv --target churned --dictionary compact --test-out test.csv
   fcgboost fit kunden.csv --target aktiv --encoding cp1252 --thousands . --dayfirst
   fcgboost fit train.parquet --target y --drop id --dictionary relu --json
   fcgboost fit a1a.svm --dictionary gauss --set dictionary__width=2.5 --set l2=0.01
@@ -50,9 +49,8 @@ def add_arguments(parser: Any) -> None:
     parser.add_argument("--no-path", action="store_true", help=help_)
     help_ = "stop the fit after about this long and keep the steps made so far; 0 for no limit"
     help_ += " (default: %(default)g)"
-    parser.add_argument(
-        "--time-limit", type=arguments.seconds, default=60.0, metavar="SECONDS", help=help_
-    )
+    limit: dict[str, Any] = {"type": arguments.seconds, "default": 60.0, "metavar": "SECONDS"}
+    parser.add_argument("--time-limit", **limit, help=help_)
     help_ = "after scoring, fit again to all rows, the held-out ones included"
     parser.add_argument("--refit", action="store_true", help=help_)
     arguments.add_split(parser, 0.2)
@@ -65,15 +63,11 @@ def _add_parts(parser: Any) -> None:
     arguments.add_choice(parser, "--dictionary", sorted(NAMES["dictionary"]), help_, "auto")
     help_ = "the loss to minimise (default: %(default)s)"
     arguments.add_choice(parser, "--loss", sorted(NAMES["loss"]), help_, "squared_hinge")
-    help_ = (
-        'remove superfluous atoms: "backward", or the share of a step\'s gain that a removal may '
-    )
+    help_ = "remove superfluous atoms: backward, or the share of a step's gain that a removal may "
     help_ += "cost (default: none are removed, except in a compact model)"
     parser.add_argument("--removal", type=arguments.removal, metavar="SHARE", help=help_)
-    help_ = (
-        'how decision values become probabilities: by the loss ("theory"), or by a curve fitted '
-    )
-    help_ += 'to validation rows ("power"; default: power for auto and compact, else theory)'
+    help_ = "how decision values become probabilities: theory, by the loss, or power, by a curve "
+    help_ += "fitted to validation rows (default: power for auto and compact, else theory)"
     arguments.add_choice(parser, "--link", ("auto", "theory", "power"), help_, "auto")
 
 
@@ -117,9 +111,7 @@ def run(options: argparse.Namespace) -> None:
     if options.json:
         console.print_json({**facts, "test": {**about["test"], **test}})
     else:
-        _print(options, facts)
-        judged.print()
-        _print_end(options, facts, model)
+        _print(options, facts, judged, model)
 
 
 def _describe_data(path: Path, y: Any, first_index: int | None) -> dict[str, Any]:
@@ -138,21 +130,18 @@ def _facts(classifier: Any, out: Path) -> dict[str, Any]:
     return {"bytes": out.stat().st_size, "n_atoms": classifier.n_atoms_, "parameters": chosen}
 
 
-def _print(options: argparse.Namespace, facts: dict[str, Any]) -> None:
-    data, ended = facts["data"], facts["ended"]
+def _print(options: argparse.Namespace, facts: dict[str, Any], judged: Any, model: Any) -> None:
+    from fcgboost.cli.quality import print_influence
+
+    data, ended, chosen = facts["data"], facts["ended"], facts["parameters"]
     names = ", ".join(f"{name} ({n:,})" for name, n in data["class_counts"].items())
     console.say(f"Fitted {facts['n_atoms']} atoms to {data['n_samples']:,} rows: {names}.")
-    chosen = facts["parameters"]
     parts = f"Dictionary {chosen['dictionary']}, loss {chosen['loss']}"
     console.say(f"{parts}, ridge penalty {chosen['l2']:.3g}.")
     steps = "1 step" if ended["steps"] == 1 else f"{ended['steps']} steps"
     console.say(f"{steps} in {ended['seconds']:.2f} s. {ended['reason']}")
     console.say(f"\nOn {facts['test']['n_samples']:,} held-out rows:")
-
-
-def _print_end(options: argparse.Namespace, facts: dict[str, Any], model: Any) -> None:
-    from fcgboost.cli.quality import print_influence
-
+    judged.print()
     if "feature_names_in_" in vars(model):
         print_influence(model.feature_names_in_, model.feature_importances_, _N_COLUMNS)
     console.say(f"\nModel: {facts['model']} ({facts['bytes']:,} bytes)")
