@@ -336,7 +336,7 @@ def test_a_folder_that_may_not_be_written_on_is_refused_before_the_fit(
     monkeypatch.setattr("os.access", lambda path, mode: path != tmp_path)
     monkeypatch.setattr("fcgboost.cli.rows.open_rows", refuse)
     assert run("fit", small, "--target", "y", "--out", tmp_path / "m.json") == 3
-    assert "m.json cannot be written: this user may not" in capsys.readouterr().err
+    assert "m.json cannot be written: permission denied" in capsys.readouterr().err
 
 
 def test_two_outputs_of_one_name_are_refused(

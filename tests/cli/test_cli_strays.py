@@ -202,7 +202,7 @@ def test_between_semicolons_the_decimal_mark_may_be_a_point(tmp_path) -> None:
     path = put(tmp_path, "a.csv", "n;y\n1,234.5;1\n1,000;2\n")
     X = read(path, dialect=Dialect(thousands=","))
     assert X["n"].tolist() == [1234.5, 1000.0]
-    with pytest.raises(ValueError, match="--decimal and --thousands are the same"):
+    with pytest.raises(ValueError, match="--decimal and --thousands must differ"):
         read(path, dialect=Dialect(thousands=",", decimal=","))
 
 

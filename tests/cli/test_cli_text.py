@@ -390,7 +390,7 @@ def test_kept_columns_keep_their_types(tmp_path, format) -> None:
 def test_a_quote_that_the_header_never_closes_is_suspected(tmp_path) -> None:
     path = tmp_path / "a.csv"
     path.write_text('a,b,"y\n1,2,0\n3,4,1\n')
-    with open_rows(path) as rows, pytest.raises(ValueError, match="never closed"):
+    with open_rows(path) as rows, pytest.raises(ValueError, match="unclosed quote"):
         rows.check_columns(["y"])
 
 

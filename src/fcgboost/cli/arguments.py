@@ -72,7 +72,7 @@ def add_repeated(parser: Any, name: str, metavar: str, help_: str, type_: Any = 
 
 
 def add_split(parser: Any, test_size: float) -> None:
-    """Add what determines the held-out part."""
+    """Add what determines the held-out rows."""
     size: dict[str, Any] = {"type": fraction, "default": test_size, "metavar": "SHARE"}
     help_ = "the share of the rows to hold out for scoring (default: %(default)s)"
     parser.add_argument("--test-size", **size, help=help_)
@@ -112,12 +112,12 @@ seconds = _number(float, lambda x: 0.0 <= x < float("inf"), "a number of seconds
 
 
 def removal(text: str) -> str | float:
-    """Read "backward" or a share of a step's gain."""
+    """Parse "backward" or a share of a step's gain."""
     return text.lower() if text.lower() == "backward" else fraction(text)
 
 
 def setting(text: str) -> tuple[str, Any]:
-    """Read NAME=VALUE; the value is JSON where it can be, else text."""
+    """Parse NAME=VALUE; the value is JSON if it can be, else text."""
     name, sign, value = text.partition("=")
     if not sign or not name:
         raise argparse.ArgumentTypeError(f"must be NAME=VALUE, got {text!r}")

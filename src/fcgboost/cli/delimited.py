@@ -1,4 +1,4 @@
-"""Text with a header line and fields between separators: CSV, TSV and their like."""
+"""Text with a header line and separated fields: CSV, TSV and the like."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _END = "\x1c"
 def open_delimited(
     limit: Limit, file: IO[bytes], separator: str | None, dialect: Dialect, strays: Strays
 ) -> RowFile:
-    """Open a file of text; a separator of None is found out."""
+    """Open a text file; without a separator, detect it."""
     name = limit.name
     mark = file.read(2)
     # Only UTF-16 begins so.
@@ -77,7 +77,7 @@ def open_delimited(
     has_comma = dialect.thousands == "." or (separator == ";" and dialect.thousands != ",")
     dialect = replace(dialect, decimal=dialect.decimal or ("," if has_comma else "."))
     if dialect.decimal == dialect.thousands:
-        raise ValueError(f"{name}: --decimal and --thousands are the same; one must be another.")
+        raise ValueError(f"{name}: --decimal and --thousands must differ.")
     return RowFile(limit, tuple(columns), blocks, dialect=dialect, strays=strays)
 
 
@@ -96,7 +96,7 @@ def _read_texts(file: _Joined, options: Any, separator: str, wanted: list[str]) 
 
 
 def _without_end(batches: Iterable[Any], n_skipped: int) -> Iterator[Any]:
-    """Yield batches without the last line, which a quote that is never closed swallows."""
+    """Yield batches without the end line, which an unclosed quote would swallow."""
     n_rows, held = 0, None
     for batch in batches:
         if held is not None:
@@ -172,6 +172,6 @@ def _records(head: str, separator: str) -> Iterator[list[str]]:
 
 
 def _fit(head: str, separator: str) -> tuple[bool, int]:
-    """Say how well a separator fits: whether all records have several fields, and how many."""
+    """Score a separator: whether all records have the same several fields, and how many."""
     widths = [len(record) for record in islice(_records(head, separator), _N_SNIFFED)]
     return len(set(widths)) == 1 and widths[0] > 1, widths[0] if widths else 0

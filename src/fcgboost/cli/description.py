@@ -1,4 +1,4 @@
-"""What there is to say about a model, as data and in words."""
+"""The description of a model, as data and in words."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from fcgboost.web.text import count
 
 
 def describe(fitted: FittedModel) -> dict[str, Any]:
-    """Return what there is to say about a model, as data."""
+    """Describe a model as data."""
     classifier, model, columns = fitted.classifier, fitted.classifier.model_, fitted.columns
     families: Counter[str] = Counter()
     for family, places, *_ in by_family(model.dictionary, model.atoms, len(model.scale)):
@@ -59,7 +59,7 @@ def _in_one_line(part: Any) -> str:
 
 
 def print_facts(facts: dict[str, Any], fitted: FittedModel, top: int) -> None:
-    """Print what there is to say, and the first few of the features and atoms."""
+    """Print the description, with the first few columns and atoms."""
     classifier = fitted.classifier
     console.say(f"{_families(facts)} tell apart {', '.join(facts['classes'])}.")
     is_chosen = (classifier.l2, classifier.max_iter) == ("auto", "auto")
@@ -83,7 +83,7 @@ def print_facts(facts: dict[str, Any], fitted: FittedModel, top: int) -> None:
 
 
 def _families(facts: dict[str, Any]) -> str:
-    """Say how many atoms of which families there are."""
+    """Say how many atoms of each family there are."""
     atoms, counts = count(facts["n_atoms"], "atom"), facts["families"]
     if len(counts) < 2:
         return f"{atoms} of {next(iter(counts), facts['dictionary'])}"
@@ -91,7 +91,7 @@ def _families(facts: dict[str, Any]) -> str:
 
 
 def _print_about(fitted: FittedModel) -> None:
-    """Print what `fcgboost fit` recorded; only --json shows what others did."""
+    """Print what `fcgboost fit` recorded; --json shows what others did, too."""
     data, test, ended = map(fitted.about_part, ("data", "test", "ended"))
     if data:
         console.say(f"Fitted to {data.get('n_samples', '?')} rows of {data.get('file', '?')}.")

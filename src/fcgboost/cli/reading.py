@@ -1,4 +1,4 @@
-"""From a path to an opened file of rows, whatever its format."""
+"""From a path to an opened file of rows, in any of the known formats."""
 
 from __future__ import annotations
 
@@ -60,12 +60,12 @@ def open_rows(
     dialect: Dialect = _PLAIN,
     is_strict: bool = False,
 ) -> Iterator[RowFile]:
-    """Open a file or a pipe of rows, to be read once; "-" is the standard input.
+    """Open a file or a pipe of rows, to be read once; "-" is standard input.
 
-    A format of None is what the end of the name says, else what the first bytes do. The indices of
-    sparse rows count from `first_index`; None is 1 unless index 0 occurs in the file. Rows that are
-    held at once may fill `max_bytes`; None is 1 GiB, or 40 times the file's size if that is more.
-    Stray texts among numbers count as missing; if strict, they are an error.
+    Without a format the suffix tells it, or else the first bytes. The indices of sparse rows count
+    from `first_index`; None is 1 unless index 0 occurs in the file. Rows that are held at once may
+    fill `max_bytes`; None is 1 GiB, or 40 times the file's size if that is more. Stray texts among
+    numbers count as missing; if strict, they are an error.
     """
     name = "standard input" if str(path) == _STANDARD_INPUT else str(path)
     with _seekable(path) as file:
@@ -95,7 +95,7 @@ def open_rows(
 
 
 def _check_dialect(name: str, format: str, dialect: Dialect) -> None:
-    """Refuse options that say how text is written if a file holds none."""
+    """Refuse options about text for a file of another format."""
     if format in ("csv", "tsv"):
         return
     for option, value in vars(dialect).items():
@@ -107,7 +107,7 @@ def _check_dialect(name: str, format: str, dialect: Dialect) -> None:
 
 @contextmanager
 def _seekable(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file; of what comes through a pipe a temporary copy is made."""
+    """Open a file; copy a pipe into a temporary file."""
     is_standard = str(path) == _STANDARD_INPUT
     with nullcontext(sys.stdin.buffer) if is_standard else path.open("rb") as file:
         if not is_standard and file.seekable():
@@ -128,7 +128,7 @@ def _sniff(name: str, file: Any) -> str:
     if not found and b"\0" in head and head[:2] not in (b"\xff\xfe", b"\xfe\xff"):
         raise ValueError(
             f"{name}: neither the name nor the first bytes tell the format. Known are "
-            f"{', '.join(_SUFFIXES)}; text may be packed as .gz. Save an .xls workbook as .xlsx."
+            f"{', '.join(_SUFFIXES)}; text may be gzipped. Save an .xls workbook as .xlsx."
         )
     is_sparse = _LABEL.match(head) and re.search(rb"[ \t]\d+:\S", head)
     return found[0] if found else "svmlight" if is_sparse else "csv"
@@ -262,7 +262,7 @@ def _open_npz(limit: Limit, file: IO[bytes]) -> RowFile:
 def _open_arrays(limit: Limit, arrays: Mapping[str, Any]) -> RowFile:
     X = arrays.get("X", np.empty(0))
     if X.ndim != 2 or 0 in X.shape:
-        raise ValueError("the rows must be an array X of two dimensions, their labels an array y")
+        raise ValueError("the rows must be a two-dimensional array X, the labels an array y")
     limit.check(0, X.shape[1])
     columns = [*map(str, arrays.get("feature_names", [f"x{i}" for i in range(X.shape[1])]))]
     values, target = list(X.T), None
@@ -291,7 +291,7 @@ def _open_svmlight(limit: Limit, file: Any, first_index: int | None) -> RowFile:
     least = int(X.indices.min(initial=1))
     first = least if first_index is None else first_index
     if least < first:
-        raise ValueError(f"{name} has the index 0, but its indices should count from 1.")
+        raise ValueError(f"{name} has the index 0, but the model's indices count from 1.")
     shape = (len(y), max(X.shape[1] - first, 1))
     limit.check(_PER_ENTRY * shape[1])
     matrix = sparse.csr_matrix((X.data, X.indices - first, X.indptr), shape=shape)

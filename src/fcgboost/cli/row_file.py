@@ -136,24 +136,24 @@ class RowFile:
         return labels.to_pandas().to_numpy()
 
     def check_columns(self, wanted: Iterable[str]) -> None:
-        """Raise a ValueError that lists the columns if one of those wanted is not among them."""
+        """Raise a ValueError that lists the columns if a wanted one is not there."""
         there = set(self.columns)
         absent = next((name for name in wanted if name not in there), None)
         if absent is None:
             return
         if self.is_sparse:
-            raise ValueError(f"{self.name}: sparse rows have no named columns; name none.")
+            raise ValueError(f"{self.name}: sparse rows have no column names; name none.")
         close = closest(absent, self.columns)
         hint = "." if close is None else f"; did you mean {close!r}?"
         shown = self.show_columns(_N_SHOWN)
         raise ValueError(f"{self.name}: no column {absent!r}{hint} The columns are {shown}.")
 
     def show_columns(self, n_shown: int | None = None) -> str:
-        """List the names of the first columns, and say what an odd look may mean."""
+        """List the names of the first columns, with a hint if they look odd."""
         names = [name if name.isprintable() else repr(name) for name in self.columns]
         names = [f"{name[:_LONGEST]}{'...' * (len(name) > _LONGEST)}" for name in names]
         is_odd = any("\n" in name or '"' in name for name in self.columns)
-        hint = " (is a quote in the header opened and never closed?)" if is_odd else ""
+        hint = " (is there an unclosed quote in the header?)" if is_odd else ""
         return ", ".join(names[:n_shown]) + ", ..." * (names[:n_shown] != names) + hint
 
     def _values_of(self, name: str, values: Any, is_category: bool) -> Any:
@@ -188,7 +188,7 @@ def size_of(batch: Any) -> int:
 
 
 def _recut(batches: Iterable[Any], n_rows: int, limit: Limit) -> Iterator[Any]:
-    """Yield batches as tables that have as many rows as wanted, but for the last."""
+    """Yield batches as tables of the wanted number of rows; the last may have fewer."""
     held, n_bytes = None, 0
     for batch in batches:
         table = pa.Table.from_batches([batch])

@@ -1,4 +1,4 @@
-"""How commands read rows: to learn from them, and as a model wants them."""
+"""How commands read rows: to fit to them, and as a fitted model takes them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _MANY_NAMES = 5
 def read_rows(
     options: argparse.Namespace, *, table: Path | None = None, categories: Any = "from_dtype"
 ) -> tuple[Any, NDArray[Any], int | None]:
-    """Read rows to learn from, their classes, and what indices of sparse rows count from.
+    """Read rows to fit to, their classes, and what indices of sparse rows count from.
 
     With `table`, a file that rows are to be written to, sparse ones are refused. `categories` is
     the classifier's parameter `categorical_features`.
@@ -106,7 +106,7 @@ def _classes_of(y: Any, target: str | None) -> NDArray[Any]:
 def open_for(
     model: Any, options: argparse.Namespace, path: Path | None = None
 ) -> AbstractContextManager[RowFile]:
-    """Open the rows that a model is to judge, or those of another file."""
+    """Open the rows that a model is to predict, or another file."""
     about = split_model(model)[1].about_.get("data")  # users may have put anything there
     first = about.get("first_index") if isinstance(about, dict) else None
     is_known = first in (0, 1)
@@ -231,7 +231,7 @@ def labelled_batches(
     if n_known == 0:
         found = ", ".join(sorted(lost["unknown_labels"])[:_MANY_NAMES]) or "none"
         raise ValueError(
-            f"No row of {rows.name} has a label that the model knows: found {found}; it knows "
+            f"No row of {rows.name} has a label that the model knows: found {found}, expected "
             f"{', '.join(known)}."
         )
     _tell_lost(lost, known)

@@ -31,7 +31,7 @@ class Plan(NamedTuple):
 
 
 def plan_of(classifier: Any, n_rows: int, n_classes: int, has_text: bool = False) -> Plan:
-    """Return the paths that a classifier makes at most for so many rows without weights."""
+    """Return the most paths that a classifier makes for so many unweighted rows."""
     settings = resolve(classifier, has_validation_data=False).at(n_rows, 0, has_text)
     n_steps = settings.n_steps(n_rows)
     if not settings.chooses:
@@ -42,7 +42,7 @@ def plan_of(classifier: Any, n_rows: int, n_classes: int, has_text: bool = False
 
 
 class Watch:
-    """A stopping rule that ends nothing, for all paths of a fit: it shows how far the fit is.
+    """A callback for all paths of a fit that shows its progress and never stops it.
 
     `show` is called after every step with the share of the fit that is done and a text.
     """
