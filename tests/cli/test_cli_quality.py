@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from sklearn.metrics import confusion_matrix, precision_score, recall_score
 from suites.commands import read_exactly, run, run_json
+from suites.rows import write
 
 from fcgboost import FCGBoostClassifier, load_model, save_model
 from fcgboost.cli.quality import Quality
@@ -126,3 +127,20 @@ def test_labels_that_are_no_class_have_a_row_of_their_own(
     assert list(told["recall"]) == names
     assert run(*command) == 0
     assert "\n(other)" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_a_report_gets_the_columns_that_the_model_leaves_out(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str
+) -> None:
+    table = read_exactly(folder / "test.csv")[:50]
+    data = write(tmp_path / f"t.{suffix}", table)
+    found = {}
+
+    def keep(out: Path, model: object, X: pd.DataFrame, y: object, **rest: object) -> Path:
+        found["X"] = X
+        return data
+
+    monkeypatch.setattr("fcgboost.web.write_model_report", keep)
+    assert run("report", folder / "m.json", data, "--out", tmp_path / "r.html") == 0
+    assert found["X"]["id"].tolist() == table["id"].tolist()
