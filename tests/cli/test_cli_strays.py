@@ -274,6 +274,8 @@ def test_a_workbook_is_read_as_a_table(tmp_path, capsys) -> None:
     assert_frame_equal(X, read(tmp_path / "a.csv"))
     assert (tmp_path / "a.xlsx").rename(tmp_path / "rows").exists()
     assert_frame_equal(read(tmp_path / "rows"), X)
+    large = save(tmp_path / "b.xlsx", numbers(3000)).rename(tmp_path / "large")
+    assert len(read(large)) == 3000
     assert capsys.readouterr().err == ""
 
 

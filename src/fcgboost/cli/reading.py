@@ -124,7 +124,8 @@ def _sniff(name: str, file: Any) -> str:
     head: bytes = file.read(2**16)
     found = [format for mark, format in _MARKS.items() if head.startswith(mark)]
     if head.startswith(b"PK\x03\x04"):
-        found = ["npz"] * (b".npy" in head) or ["xlsx"] * (b"[Content_Types]" in head)
+        is_excel = re.search(rb"\[Content_Types\]|docProps/|xl/", head)
+        found = ["npz"] * (b".npy" in head) or ["xlsx"] * bool(is_excel)
     if not found and b"\0" in head and head[:2] not in (b"\xff\xfe", b"\xfe\xff"):
         raise ValueError(
             f"{name}: neither the name nor the first bytes tell the format. Known are "
