@@ -30,6 +30,7 @@ OPTIONAL = {
 # imported, so they are themselves imported inside the function that needs them.
 WRITTEN_IN_OPTIONAL = (
     *("fcgboost.cli.delimited", "fcgboost.cli.reading", "fcgboost.cli.row_file"),
+    "fcgboost.cli.texts",
     *("fcgboost.cli.rows", "fcgboost.dask"),
     *("fcgboost.designs.triton_scores", "fcgboost.designs.triton_trees"),
 )

@@ -157,7 +157,7 @@ def test_medians_are_those_of_memory_also_where_first_rows_have_none(
 
 def test_columns_that_tell_nothing_are_refused() -> None:
     X = np.full((40, 2), np.nan)
-    with pytest.raises(ValueError, match="No column of X tells one row from another"):
+    with pytest.raises(ValueError, match="No column of X is of use"):
         fit_on(make_workers(X, np.arange(40) % 2, np.ones(40), [10]), dictionary="gauss")
 
 

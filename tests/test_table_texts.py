@@ -21,14 +21,14 @@ def test_a_few_stray_texts_leave_a_column_one_of_numbers() -> None:
     texts = [f"{i}.5" for i in range(99)] + ["unknown", ""]
     column = learn(pd.Series(texts, dtype=object))
     assert column == numbers(49.5, True, accepts_text=True)
-    note = "'a': 99 of 100 values are numbers, but not 'unknown': that counts as missing."
+    note = "'a': 99 of 100 values are numbers, but not 'unknown'; these count as missing."
     assert notes_on(texts) == (note,)
     assert encode(column, np.array(["3", "n.a.", 4.0, None], dtype=object)).tolist() == [
         *([3.0, 0.0], [49.5, 1.0], [4.0, 0.0], [49.5, 1.0]),
     ]
     mixed = pd.Series([*range(40), "none", "?"], dtype=object)
     assert learn(mixed) == numbers(19.5, True, accepts_text=True)
-    assert notes_on(mixed)[0].endswith("but not 'none', '?': that counts as missing.")
+    assert notes_on(mixed)[0].endswith("but not 'none', '?'; these count as missing.")
     assert learn(pd.Series([*range(40), [3], (4,)], dtype=object)) == learn(mixed)
     with pytest.raises(ValueError, match="is infinite"):
         column.read(np.array(["inf"], dtype=object))
@@ -40,7 +40,7 @@ def test_a_few_stray_texts_leave_a_column_one_of_dates() -> None:
     texts = [f"1970-01-{day:02}" for day in range(2, 31)] + ["soon"]
     column = learn(pd.Series(texts, dtype=object))
     assert column == numbers(15.0, True, "days", [("weekday", 3.0)], accepts_text=True)
-    note = "'a': 29 of 30 values are dates, but not 'soon': that counts as missing."
+    note = "'a': 29 of 30 values are dates, but not 'soon'; these count as missing."
     assert notes_on(texts) == (note,)
 
 
@@ -62,7 +62,7 @@ def test_texts_that_are_all_numbers_are_numbers(texts, style, found) -> None:
     column = learn(pd.Series(texts, dtype=object))
     assert (column.unit, column.style) == ("number", style)
     assert column.read(np.array([*texts, ""], dtype=object)).tolist()[:-1] == found
-    assert notes_on(texts) == ("'a': texts that are all numbers count as numbers.",)
+    assert notes_on(texts) == ("'a' holds numbers as text: they are read as numbers.",)
 
 
 @pytest.mark.parametrize(
@@ -130,19 +130,19 @@ def test_a_category_stays_one_though_most_of_it_are_numbers() -> None:
         ([f"p{i}" for i in range(30)], "'a' is left out: no value occurs in at least 2 rows."),
         (
             [f"p{i}" for i in range(60)] + ["q"] * 60,
-            "'a' has 61 levels: 60 of them, in 50% of the rows, are not told apart.",
+            "'a' has 61 levels; 60 rare ones, in 50% of the rows, are pooled.",
         ),
-        (range(30), "'a' looks like a row number: leave it out if it is one."),
+        (range(30), "'a' looks like a row number: drop it if it is one."),
         (np.random.default_rng(0).permutation(40)[:30], "'a' looks like a row number"),
         ([12345678901234567 + i for i in range(30)], "'a' looks like a row number"),
         ([float(i * i) for i in range(30)], "'a' looks like a row number"),
-        (["$1", "$2", "$3"] * 9, "texts such as '$1' look like numbers, but count as categories"),
+        (["$1", "$2", "$3"] * 9, "texts such as '$1' look like numbers but are read as categories"),
         (["1 %", "2%", "3%"] * 9, "such as '1 %' look like numbers"),
         (["12,34", "56", "2,345.5"] * 9, "such as '12,34' look like numbers"),
         (["31.12.2020", "1.1.2021"] * 9, "such as '31.12.2020' look like dates.*as 2020-12-31"),
         (["12/31/2020", "1/1/21 10:00"] * 9, "such as '12/31/2020' look like dates"),
-        (["12", "7"] * 9, "'a': texts that are all numbers count as numbers."),
-        (["2020-01-01", "2020-01-02"] * 9, "'a': texts that are all dates count as dates."),
+        (["12", "7"] * 9, "'a' holds numbers as text: they are read as numbers."),
+        (["2020-01-01", "2020-01-02"] * 9, "'a' holds dates as text: they are read as dates."),
     ],
 )
 def test_what_the_owner_of_a_table_should_know(values, note) -> None:

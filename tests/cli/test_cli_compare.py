@@ -27,7 +27,7 @@ def test_compare_puts_ours_beside_others(
     printed = capsys.readouterr().out
     assert "interval" in printed
     n_features = told["data"]["n_features"]
-    assert "has 2 threads. fcgboost is given the 4 columns\nof the data" in printed
-    assert f"all others the {n_features} columns of numbers made from them." in printed
+    assert "has 2 threads. fcgboost gets the 4 columns\nof the table" in printed
+    assert f"the others {n_features} numeric columns made from them." in printed
     assert run("report", tmp_path / "c.json", "--out", tmp_path / "again.html") == 0
     assert "logistic regression" in (tmp_path / "again.html").read_text(encoding="utf-8")

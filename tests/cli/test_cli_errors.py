@@ -81,7 +81,7 @@ CASES = {
         ["datasets", "simulation", "--out", "{}/s.xlsx"],
     ),
     "no such column": (3, "churned", ["fit", "{}/train.csv", "--target", "churn"]),
-    "no target": (3, "use --target, one of id, age", ["fit", "{}/train.csv"]),
+    "no target": (3, "with --target; the columns are id, age", ["fit", "{}/train.csv"]),
     "a quantity": (3, "quantity", ["fit", "{}/train.csv", "--target", "income"]),
     "an unknown parameter": (
         3,

@@ -125,7 +125,7 @@ def test_without_a_background_the_command_says_how_to_give_one(
     assert told.out == ""
     assert len(told.err.splitlines()) == 1
     assert "bare.json holds no training rows" in told.err
-    assert "add --background FILE" in told.err
+    assert "name a file with some, --background FILE" in told.err
     train = folder / "train.csv"
     found = explained(capsys, bare, few, "--background", train)
     rows = [read_exactly(path).drop(columns="churned") for path in (few, train)]
@@ -135,12 +135,21 @@ def test_without_a_background_the_command_says_how_to_give_one(
     np.testing.assert_allclose(found["base"] + parts(found).sum(axis=1), found["decision"])
 
 
+def test_a_background_is_drawn_from_the_whole_file(
+    folder: Path, few: Path, bare: Path, capsys: pytest.CaptureFixture[str], monkeypatch: Any
+) -> None:
+    found = explained(capsys, bare, few, "--background", folder / "train.csv")
+    monkeypatch.setattr("fcgboost.cli.row_file._N_ROWS", 100)
+    again = explained(capsys, bare, few, "--background", folder / "train.csv")
+    pd.testing.assert_frame_equal(again, found)
+
+
 def test_a_background_is_only_for_explanations_and_is_never_written_over(
     folder: Path, few: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     command = ["predict", folder / "m.json", few, "--background"]
     assert run(*command, folder / "train.csv") == 3
-    assert "add --explain, too." in capsys.readouterr().err
+    assert "--background needs --explain" in capsys.readouterr().err
     copy = tmp_path / "train.csv"
     copy.write_bytes((folder / "train.csv").read_bytes())
     assert run(*command, copy, "--explain", "--out", copy) == 3

@@ -147,7 +147,7 @@ def test_predictions_of_any_number_of_rows_need_a_batch_of_memory(
         ("compare", rows, "--target", "y"),
     ):
         assert run(*command, "--max-bytes", "2MiB") == 3
-        assert "allow more, as in --max-bytes 16GiB" in capsys.readouterr().err
+        assert "allow more, such as --max-bytes 16GiB" in capsys.readouterr().err
 
 
 def test_a_large_file_may_fill_more_than_a_small_one(tmp_path: Path, monkeypatch: Any) -> None:

@@ -80,8 +80,8 @@ def test_on_a_terminal_one_bar_serves_the_whole_fit(
     assert shares == sorted(shares)
     assert shares[-1] == 100
     if dictionary == "auto":
-        assert "path 1 of 4 to choose by" in text
-        assert "path 3 of 3 of the model" in text
+        assert "validation path 1 of 4" in text
+        assert "final path 3 of 3" in text
 
 
 def always_drawn() -> Any:
@@ -155,9 +155,9 @@ def test_a_time_limit_ends_a_fit_with_the_steps_it_has(
     command = ["fit", small, "--target", "y", "--out", out]
     assert run(*command, "--time-limit", "1e-9") == 0
     printed = capsys.readouterr()
-    assert "The time limit of 1e-09 s ended the fit early" in printed.err
+    assert "stopped early by its time limit of 1e-09 s" in printed.err
     assert "Reading and checking the data took" in printed.err
-    assert re.search(r"Ended after \d+\.\d\d s and 1 step: The time limit was reached", printed.out)
+    assert re.search(r"\n1 step in \d+\.\d\d s\. \w", printed.out)
     fitted = load_model(out)
     assert fitted.n_iter_ == 1
     assert fitted.status_ is Status.TIME_LIMIT
@@ -180,4 +180,4 @@ def test_what_ended_a_fit_is_told_to_programs_and_kept_with_the_model(
     assert ended["seconds"] > 0.0
     assert load_model(out).about_["ended"] == ended
     assert run("inspect", out) == 0
-    assert "The time limit was reached" in capsys.readouterr().out
+    assert "A time limit was reached" in capsys.readouterr().out

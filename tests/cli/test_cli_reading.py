@@ -180,9 +180,9 @@ def test_arrays_without_names(tmp_path) -> None:
 @pytest.mark.parametrize(
     ("arrays", "message"),
     [
-        ({"Z": np.eye(2)}, "must be an array X of two dimensions"),
-        ({"X": np.ones(3)}, "must be an array X of two dimensions"),
-        ({"X": np.ones((0, 3))}, "must be an array X of two dimensions"),
+        ({"Z": np.eye(2)}, "must be a two-dimensional array X"),
+        ({"X": np.ones(3)}, "must be a two-dimensional array X"),
+        ({"X": np.ones((0, 3))}, "must be a two-dimensional array X"),
         ({"X": np.eye(2), "y": np.ones(3)}, "not all the same length"),
         ({"X": np.eye(2), "y": np.eye(2)}, "1-dimensional"),
         ({"X": np.eye(2), "feature_names": np.array(["a"])}, "cannot be used"),
@@ -256,7 +256,7 @@ def test_sparse_rows_have_the_width_of_the_model_and_no_named_columns(tmp_path) 
         with pytest.raises(ValueError, match="has 4 features, but the model knows 3"):
             rows.with_features(3)
         assert rows.with_features(9).shape == (3, 9)
-        with pytest.raises(ValueError, match="sparse rows have no named columns"):
+        with pytest.raises(ValueError, match="sparse rows have no column names"):
             rows.check_columns(["y"])
 
 
@@ -267,7 +267,7 @@ def test_later_sparse_rows_count_from_where_the_first_did(tmp_path) -> None:
         with open_rows(later, first_index=first_index) as rows:
             assert rows.matrix.toarray().tolist() == expected
     with (
-        pytest.raises(ValueError, match="has the index 0, but its indices should count from 1"),
+        pytest.raises(ValueError, match="has the index 0, but the model's indices count from 1"),
         open_rows(first, first_index=1),
     ):
         pass
@@ -344,10 +344,10 @@ def test_a_format_may_be_named(tmp_path) -> None:
 
 
 def test_what_has_no_known_format_is_refused(tmp_path) -> None:
-    with zipfile.ZipFile(tmp_path / "a.xlsx", "w") as archive:
-        archive.writestr("xl/workbook.xml", "<x/>")
-    for path in (tmp_path / "a.xlsx", put(tmp_path, "a.h5", b"\x89HDF\r\n\x1a\n\0\0")):
-        with pytest.raises(ValueError, match=r"tell the format.* Save a workbook as CSV first"):
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        archive.writestr("a.txt", "a")
+    for path in (tmp_path / "a.zip", put(tmp_path, "a.h5", b"\x89HDF\r\n\x1a\n\0\0")):
+        with pytest.raises(ValueError, match=r"tell the format.* Save an .xls workbook as .xlsx"):
             read(path)
     with pytest.raises(IsADirectoryError, match=tmp_path.name):
         read(tmp_path)

@@ -82,17 +82,6 @@ def test_a_level_has_its_text_however_numbers_were_written(tmp_path) -> None:
     assert encoded(path, texts)[:, 0].tolist() == [1.0, 1.0]
 
 
-def test_one_stray_text_does_not_ruin_a_column_of_numbers(tmp_path) -> None:
-    text = "n,y\n" + "".join(f"{i / 7},x\n" for i in range(99)) + "unknown,y\nsoon,y\n"
-    path = put(tmp_path, "a.csv", text)
-    X, _ = read(path)
-    encoder = TableEncoder().fit(X)
-    outputs = (NumberOutput(fill=7.0), NumberOutput("missing"))
-    assert encoder.columns_[0] == NumberColumn("n", outputs, accepts_text=True)
-    assert "99 of 101 values are numbers, but not 'unknown', 'soon': that" in encoder.notes_[0]
-    assert np.array_equal(encoded(path, encoder, 10), encoder.transform(X))
-
-
 def test_fields_between_semicolons_may_have_decimal_commas(tmp_path) -> None:
     path = put(tmp_path, "a.csv", "a;b;c;y\n1,5;1;x,y;1\n-2,25e1;2,5;z;1\n3.5;;x;2\n")
     X, _ = read(path)
@@ -153,12 +142,11 @@ def test_times_with_and_without_zones(tmp_path) -> None:
 @pytest.mark.parametrize(
     ("cell", "message"),
     [
-        ("four", r", row 4, column 'n': 'four' is not a number"),
         ("inf", ", row 4, column 'n': .*inf.* is infinite"),
         ("1e999", ", row 4, column 'n': .*(inf|1e999).* is infinite"),
     ],
 )
-def test_what_is_no_number_is_named_with_its_row(tmp_path, format, cell, message) -> None:
+def test_what_is_infinite_is_named_with_its_row(tmp_path, format, cell, message) -> None:
     X = pd.DataFrame({"n": [1, 2, 3, 4], "t": ["x", "y"] * 2})
     clf = FCGBoostClassifier("gauss", max_iter=2)
     rows = pd.DataFrame({"n": ["1", "2", "3", cell], "t": ["x\ny"] * 4})
@@ -214,10 +202,9 @@ def test_an_infinite_number_is_named_with_its_row(tmp_path, number) -> None:
         (b'a,y\n1,2\n"open,1\n' + b"2,3\n" * 99, "row 2: expected 2 .* found 1; is a quote"),
         (b'a,y\n1,2\n1,"open', "row 2: a quote is opened and never closed"),
         (b'a,y\n1,"' + b"x\n" * 2_000_000, "a quote is opened and never closed"),
-        ("a,y\n1,2\n1,é\n".encode("latin1"), "row 2: the text is not UTF-8; .* iconv -f LATIN1"),
+        ("a,y\n1,2\n1,é\n".encode("latin1"), "row 2: the text is not UTF-8; .* --encoding"),
         ("é,y\n1,2\n".encode("latin1"), "the text is not UTF-8"),
         (b"a,y\n" + b"1,2\n" * 400_000 + b"\xff,3\n", "row 400001: the text is not UTF-8"),
-        ("a,y\n1,2\n".encode("utf-16"), "iconv -f UTF-16"),
         ("a,y\n1,é".encode()[:-1], "not UTF-8"),
         (gzip.compress(b"a,y\n" + b"1,2\n" * 9, mtime=0)[:-9], "is damaged"),
         (gzip.compress(bytes(range(256)) * 12, mtime=0)[:40], "is damaged"),
@@ -342,7 +329,7 @@ def test_labels_are_numbers_or_the_texts_they_are(tmp_path, texts, labels) -> No
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        (pd.to_datetime(["2020-01-01", "2020-01-02"]), "datetime64: classes are texts, numbers"),
+        (pd.to_datetime(["2020-01-01", "2020-01-02"]), "datetime64: classes must be texts"),
         ([datetime.date(2020, 1, 1), None], "the type date"),
         (pd.date_range("2020-01-01", periods=2, tz="Europe/Berlin"), "the type Timestamp"),
         (pd.to_timedelta([1, 2], unit="D"), "the type timedelta64"),
@@ -403,7 +390,7 @@ def test_kept_columns_keep_their_types(tmp_path, format) -> None:
 def test_a_quote_that_the_header_never_closes_is_suspected(tmp_path) -> None:
     path = tmp_path / "a.csv"
     path.write_text('a,b,"y\n1,2,0\n3,4,1\n')
-    with open_rows(path) as rows, pytest.raises(ValueError, match="never closed"):
+    with open_rows(path) as rows, pytest.raises(ValueError, match="unclosed quote"):
         rows.check_columns(["y"])
 
 

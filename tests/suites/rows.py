@@ -65,4 +65,5 @@ def kept(path: Path, names: list[str], n_rows: int = 4) -> pa.Table:
 
 def classes(path: Path) -> list[Any]:
     options = argparse.Namespace(data=path, format=None, max_bytes=None, target="y", drop=[])
+    vars(options).update(encoding=None, decimal=None, thousands=None, dayfirst=None, strict=False)
     return read_rows(options)[1].tolist()

@@ -35,12 +35,13 @@ _FAULTS: tuple[type[Exception], ...] = (OSError, ImportError, ValueError)
 _DESCRIPTION = """\
 Sparse, noise-robust, calibrated classifiers by fully corrective greedy boosting.
 
-A model in a minute, from a file with a column of classes:
+From a table to a model in a minute, with a generated table to begin with:
 
+  fcgboost datasets customers --out customers.csv
   fcgboost fit customers.csv --target churned --test-out test.csv
+  fcgboost evaluate model.json test.csv
   fcgboost report model.json test.csv
-  fcgboost predict model.json new_customers.csv --out predictions.csv
-  fcgboost export model.json --to c
+  fcgboost predict model.json test.csv --out predictions.csv
 """
 EXIT_STATUS = f"""\
 exit status:
@@ -86,7 +87,7 @@ def run_command(
 def _sentence_of(error: Exception) -> str:
     """Return what went wrong in words, and what to do about an error of the system."""
     if isinstance(error, ImportError) and error.name in ("pandas", "pyarrow"):
-        return "Files of rows need pandas and pyarrow: python -m pip install 'fcgboost[tables]'"
+        return "Reading tables needs pandas and pyarrow: python -m pip install 'fcgboost[tables]'"
     if not isinstance(error, OSError) or error.errno is None or error.filename is None:
         return str(error)
     if isinstance(error, FileNotFoundError):
@@ -123,7 +124,8 @@ def make_parser() -> argparse.ArgumentParser:
     for command in _COMMANDS:
         description, _, examples = command.TEXT.partition("examples:")
         own = commands.add_parser(
-            command.__name__.rpartition(".")[2],
+            name := command.__name__.rpartition(".")[2],
+            usage=f"fcgboost {name} {command.USAGE}",
             help=command.HELP,
             description=description,
             epilog=f"examples:{examples}",

@@ -7,17 +7,17 @@ from typing import Any
 
 from fcgboost.cli import arguments, console
 
-HELP = "compare fcgboost with the classifiers that are installed"
+HELP = "compare fcgboost with other installed classifiers"
+USAGE = "DATA --target COL [options]"
 TEXT = f"""\
-Fit fcgboost and the installed classifiers of other libraries to the same part of a
-file, and score them on the rest, beside always predicting the most frequent class.
+Fit fcgboost and the other installed classifiers to the same rows, and score them on
+the same held-out rows, beside the baseline (always the most frequent class).
 
 {arguments.FORMATS}
-Ours read the table themselves, all others are given the same encoded numbers. All
-have one thread (--threads), and their libraries' default settings; ours choose the
-ridge and the number of steps on rows they set aside. It is a first look: tuning may
-change the order, and intervals that overlap decide nothing. A method that fails gets
-a row that says why.
+fcgboost reads the table itself; the others get the same columns encoded as numbers.
+Every method runs with its default settings on one thread (--threads). This is a first
+look: tuning may change the order, and overlapping intervals decide nothing. A method
+that fails gets a row that says why.
 
 examples:
   fcgboost compare customers.csv --target churned
@@ -29,14 +29,14 @@ examples:
 def add_arguments(parser: Any) -> None:
     """Add what the command takes."""
     arguments.add_data(parser, "")
-    help_ = "a method to compare (default: all installed ones)"
+    help_ = "a method to compare (default: all that are installed)"
     arguments.add_repeated(parser, "--method", "NAME", help_)
-    help_ = "the threads each method may use (default: %(default)s)"
+    help_ = "how many threads each method may use (default: %(default)s)"
     parser.add_argument("--threads", type=arguments.count, default=1, metavar="N", help=help_)
     arguments.add_repeated(parser, "--drop", "COL", "a column to leave out")
-    help_ = "also save the result as JSON, for fcgboost report"
+    help_ = "also save the result as JSON, for `fcgboost report`"
     parser.add_argument("--out", **arguments.FILE, help=help_)
-    parser.add_argument("--report", **arguments.FILE, help="also write an HTML page")
+    parser.add_argument("--report", **arguments.FILE, help="also write an HTML report")
     arguments.add_split(parser, 0.25)
 
 
@@ -77,9 +77,9 @@ def _print(comparison: Any) -> None:
     data = comparison.data
     threads = "one thread" if data["n_threads"] == 1 else f"{data['n_threads']} threads"
     console.say(
-        f"{data['n_train']} rows to fit, {data['n_test']} to score. Every method has {threads}. "
-        f"fcgboost is given the {data['n_columns']} columns\nof the data, all others the "
-        f"{data['n_features']} columns of numbers made from them."
+        f"Fitted to {data['n_train']:,} rows, scored on {data['n_test']:,}. Every method has "
+        f"{threads}. fcgboost gets the {data['n_columns']} columns\nof the table, the others "
+        f"{data['n_features']} numeric columns made from them."
     )
     accuracy, *others = TITLES
     titles = (TITLES[name] for name in others)

@@ -1,7 +1,6 @@
-"""What commands print: results on standard output, all else on standard error.
+"""What commands print: results on standard output, everything else on standard error.
 
-On a terminal tables have lines and a fit has a progress bar (by rich, if it is installed); in a
-pipe everything is plain text.
+On a terminal, rich draws tables and progress bars if it is installed; elsewhere all is plain text.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ _UNSHOWN = re.compile(
 
 
 def shown(text: str) -> str:
-    """Return a text in which whatever may steer a terminal is an escape, as in JSON."""
+    """Escape whatever may steer a terminal, as in JSON."""
     return _UNSHOWN.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
@@ -35,7 +34,7 @@ def say(text: str) -> None:
 
 
 def output() -> Any:
-    """Return what takes the bytes of a result: standard output, and on a terminal as above."""
+    """Return where the bytes of a result go: standard output, escaped on a terminal."""
     seen = SimpleNamespace(write=lambda data: sys.stdout.write(shown(data.decode())))
     return seen if sys.stdout.isatty() else sys.stdout.buffer
 
@@ -61,7 +60,7 @@ def print_result(options: argparse.Namespace, facts: Any, sentence: str) -> None
 def print_table(header: Sequence[str], rows: Rows, *, n_labels: int = 1) -> None:
     """Print a table; the first `n_labels` columns are words, the others numbers."""
     # A name may have several lines, a row of a table has one.
-    rows = [[shown(" ".join(text.split())) for text in row] for row in rows]
+    header, *rows = ([shown(" ".join(text.split())) for text in row] for row in (header, *rows))
     if _is_rich(sys.stdout):
         from rich import box
         from rich.console import Console
@@ -101,9 +100,9 @@ def print_scores(scores: Mapping[str, Any]) -> None:
 
 @contextmanager
 def progress(label: str) -> Iterator[Callable[[float, str], None]]:
-    """Yield a function that shows which share of the work is done, and a text beside it.
+    """Yield a function that shows the share of the work that is done, and a text.
 
-    The share never falls. On a terminal a bar moves; elsewhere there is a line for every tenth.
+    The share never falls. A terminal shows a bar; elsewhere there is a line for every tenth.
     """
     if not _is_rich(sys.stderr):
         show = partial(_show_tenth, label, {0})
@@ -129,7 +128,7 @@ def _show_tenth(label: str, shown: set[int], share: float, text: str) -> None:
 
 
 def counted(label: str, batches: Iterable[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
-    """Yield batches, and show on a terminal how many rows are done."""
+    """Yield batches; a terminal shows how many rows are done."""
     if not _is_rich(sys.stderr):
         yield from batches
         return

@@ -1,4 +1,4 @@
-"""`fcgboost datasets`: the paper's simulation as a file."""
+"""`fcgboost datasets`: generated data as a file."""
 
 from __future__ import annotations
 
@@ -8,53 +8,70 @@ from typing import Any
 
 from fcgboost.cli import arguments, console
 
-_SIMULATION = "simulation"
-HELP = "write the paper's simulation"
+_TITLES = {
+    "customers": "a messy table: text, dates, gaps, an id and odd cells (target: churned)",
+    "simulation": "the paper's simulation: two features and noisy labels (target: target)",
+}
+HELP = "write a generated table to a file"
+USAGE = "[NAME] [options]"
 TEXT = """\
-List what the package can make, or write it to a file with its target in the
-column "target": the paper's simulation.
+List the generated data sets, or write one to a file. No network is needed.
 
-The public sets of the paper are written from a clone of the repository, by
-python -m paper data NAME.
+customers is a messy table to try the commands on: customers of an internet provider,
+some of whom have churned. simulation is the paper's problem with noisy labels. The
+paper's public data sets come from `python -m paper data NAME`, in a clone of the
+repository.
 
 examples:
   fcgboost datasets
+  fcgboost datasets customers --out customers.csv
   fcgboost datasets simulation --rows 5000 --noise 0.3 --out noisy.csv
 """
 
 
 def add_arguments(parser: Any) -> None:
     """Add what the command takes."""
-    parser.add_argument("name", nargs="?", metavar="NAME", help="the set to write (default: list)")
-    help_ = ".csv .tsv .parquet .arrow, text also .gz (default: NAME.csv)"
+    help_ = f"{' or '.join(_TITLES)} (default: list them)"
+    parser.add_argument("name", nargs="?", metavar="NAME", help=help_)
+    help_ = "the file to write: .csv .tsv .parquet .arrow, text also .gz (default: NAME.csv)"
     parser.add_argument("--out", **arguments.FILE, help=help_)
-    parser.add_argument("--rows", type=arguments.count, default=1000, help="(default: %(default)s)")
-    help_ = "of labels flipped (default: %(default)s)"
-    parser.add_argument("--noise", type=arguments.share, default=0.3, metavar="SHARE", help=help_)
-    help_ = "of all draws (default: %(default)s)"
-    parser.add_argument("--seed", type=arguments.whole, default=0, help=help_)
+    help_ = "the number of rows (default: %(default)s)"
+    parser.add_argument("--rows", type=arguments.count, default=2000, metavar="N", help=help_)
+    help_ = "simulation only: the share of labels to flip (default: 0.3)"
+    parser.add_argument("--noise", type=arguments.share, metavar="SHARE", help=help_)
+    help_ = "the random seed (default: %(default)s)"
+    parser.add_argument("--seed", type=arguments.whole, default=0, metavar="N", help=help_)
 
 
 def run(options: argparse.Namespace) -> None:
-    """List, or write one."""
+    """List the data sets, or write one."""
     if options.name is None:
-        known = [{"name": _SIMULATION, "title": "the paper's simulation"}]
-        console.print_result(options, known, f"{_SIMULATION}: the paper's simulation")
+        known = [{"name": name, "title": title} for name, title in _TITLES.items()]
+        lines = (f"{name:<12}{title}" for name, title in _TITLES.items())
+        console.print_result(options, known, "\n".join(lines))
         return
-    if options.name != _SIMULATION:
+    if options.name not in _TITLES:
         raise ValueError(
-            f"There is no set {options.name!r}: the package makes the {_SIMULATION}. The paper's "
+            f"There is no data set {options.name!r}; choose from {', '.join(_TITLES)}. The paper's "
             "public sets are written by python -m paper data NAME, in a clone of the repository."
         )
+    import pandas as pd
     import pyarrow as pa
 
     from fcgboost.cli.writing import check_outputs, write_rows
-    from fcgboost.datasets import make_simulation
+    from fcgboost.datasets import make_customers, make_simulation
 
     out = options.out or Path(f"{options.name}.csv")
     check_outputs([out], [], tables=[out])
-    X, y = make_simulation(options.rows, level=options.noise, random_state=options.seed)
-    columns = {"x1": X[:, 0], "x2": X[:, 1], "target": y.astype("int64")}
-    n_rows = write_rows(out, [pa.table(columns)])
-    facts = {"out": str(out), "n_rows": n_rows, "n_features": 2}
-    console.print_result(options, facts, f"{n_rows:,} rows, 2 features and the target: {out}")
+    if options.name == "customers":
+        if options.noise is not None:
+            raise ValueError("--noise is an option of simulation; leave it out for customers.")
+        table = make_customers(options.rows, random_state=options.seed)
+    else:
+        level = 0.3 if options.noise is None else options.noise
+        X, y = make_simulation(options.rows, level=level, random_state=options.seed)
+        table = pd.DataFrame({"x1": X[:, 0], "x2": X[:, 1], "target": y.astype("int64")})
+    n_rows, (*features, target) = write_rows(out, [pa.Table.from_pandas(table)]), table.columns
+    facts = {"out": str(out), "n_rows": n_rows, "n_features": len(features), "target": target}
+    sentence = f"{n_rows:,} rows, {len(features)} features and the target {target!r}: {out}"
+    console.print_result(options, facts, sentence)

@@ -1,4 +1,4 @@
-"""Text with a header line and fields between separators: CSV, TSV and their like."""
+"""Text with a header line and separated fields: CSV, TSV and the like."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import io
 import re
 import threading
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from itertools import islice
 from typing import IO, Any
 
@@ -16,6 +17,7 @@ from pyarrow import csv as arrow_csv
 
 from fcgboost.cli.guards import Limit
 from fcgboost.cli.row_file import RowFile
+from fcgboost.cli.texts import Dialect, Strays
 
 _SEPARATORS = ",;\t|"
 _BLOCK = 2**20
@@ -26,10 +28,22 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|nan|inf", re.IGNORE
 _END = "\x1c"
 
 
-def open_delimited(limit: Limit, file: IO[bytes], separator: str | None) -> RowFile:
-    """Open a file of text; a separator of None is found out."""
+def open_delimited(
+    limit: Limit, file: IO[bytes], separator: str | None, dialect: Dialect, strays: Strays
+) -> RowFile:
+    """Open a text file; without a separator, detect it."""
     name = limit.name
-    head = _read_head(name, file)
+    mark = file.read(2)
+    # Only UTF-16 begins so.
+    encoding = dialect.encoding or ("utf-16" if mark in (b"\xff\xfe", b"\xfe\xff") else None)
+
+    def opened() -> Any:
+        file.seek(0)
+        if encoding is None:
+            return file
+        return pa.transcoding_input_stream(pa.PythonFile(file, mode="r"), encoding, "utf-8")
+
+    head = _read_head(name, opened(), encoding)
     separator = separator or max(_SEPARATORS, key=lambda one: _fit(head, one))
     header = [column.strip() for column in next(_records(head, separator), [])]
     are_numbered = len(set(header)) == len(header) and all(map(str.isdecimal, header))
@@ -48,18 +62,23 @@ def open_delimited(limit: Limit, file: IO[bytes], separator: str | None) -> RowF
     )
 
     def blocks(wanted: list[str]) -> Iterator[Any]:
-        file.seek(0)
         end = "\n" + separator.join([_END] * len(columns)) + "\n"
-        joined = _Joined(file, end.encode())
+        joined = _Joined(opened(), end.encode())
         try:
             yield from _without_end(_read_texts(joined, options, separator, wanted), n_skipped)
+        except UnicodeDecodeError:
+            raise ValueError(f"{name}: {_misread(encoding)}") from None
         except pa.ArrowInvalid as error:
             problem = _explain(str(error), n_skipped)
             raise ValueError(f"{name}, {problem}") from None
         finally:
             joined.end()
 
-    return RowFile(limit, tuple(columns), blocks, decimal="," if separator == ";" else ".")
+    has_comma = dialect.thousands == "." or (separator == ";" and dialect.thousands != ",")
+    dialect = replace(dialect, decimal=dialect.decimal or ("," if has_comma else "."))
+    if dialect.decimal == dialect.thousands:
+        raise ValueError(f"{name}: --decimal and --thousands must differ.")
+    return RowFile(limit, tuple(columns), blocks, dialect=dialect, strays=strays)
 
 
 def _read_texts(file: _Joined, options: Any, separator: str, wanted: list[str]) -> Any:
@@ -77,7 +96,7 @@ def _read_texts(file: _Joined, options: Any, separator: str, wanted: list[str]) 
 
 
 def _without_end(batches: Iterable[Any], n_skipped: int) -> Iterator[Any]:
-    """Yield batches without the last line, which a quote that is never closed swallows."""
+    """Yield batches without the end line, which an unclosed quote would swallow."""
     n_rows, held = 0, None
     for batch in batches:
         if held is not None:
@@ -92,7 +111,7 @@ def _explain(problem: str, n_skipped: int) -> str:
     found = re.search(r"Row #(\d+)", problem)
     row = "" if found is None else f"row {int(found[1]) - n_skipped}: "
     if "UTF8" in problem:
-        return row + _not_utf8("LATIN1")
+        return row + _misread(None)
     ragged = re.search(r"Expected (\d+) columns, got (\d+): (.*)", problem, re.DOTALL)
     if "straddling" in problem:
         return "a row is too long, or a quote is opened and never closed."
@@ -122,27 +141,26 @@ class _Joined(io.RawIOBase):
             self._file = self._rest = io.BytesIO()
 
 
-def _not_utf8(encoding: str) -> str:
-    return f"the text is not UTF-8; convert it first: iconv -f {encoding} -t UTF-8 OLD > NEW."
+def _misread(encoding: str | None) -> str:
+    name = "UTF-8" if encoding is None else encoding
+    return f"the text is not {name}; name its encoding, such as --encoding cp1252 or latin1."
 
 
-def _read_head(name: str, file: IO[bytes]) -> str:
+def _read_head(name: str, file: IO[bytes], encoding: str | None) -> str:
     """Return the text at the beginning of a file: the header at least."""
-    head = file.read(_BLOCK)
-    if not re.search(b"[\r\n]", head):
-        head += file.read(_LONGEST_HEADER)
-    if not head.removeprefix(codecs.BOM_UTF8).strip():
-        raise ValueError(f"{name} is empty.")
-    if file.read(1):  # there is more: to the end of a line
-        head = head[: max(head.rfind(b"\n"), head.rfind(b"\r")) + 1]
-    if not head:
-        raise ValueError(f"{name}: the first line does not end. Is it a table of text?")
     try:
+        head = file.read(_BLOCK)
+        if not re.search(b"[\r\n]", head):
+            head += file.read(_LONGEST_HEADER)
+        if not head.removeprefix(codecs.BOM_UTF8).strip():
+            raise ValueError(f"{name} is empty.")
+        if file.read(1):  # there is more: to the end of a line
+            head = head[: max(head.rfind(b"\n"), head.rfind(b"\r")) + 1]
+        if not head:
+            raise ValueError(f"{name}: the first line does not end. Is it a table of text?")
         head.lstrip().splitlines()[0].decode()
     except UnicodeDecodeError:
-        is_wide = head[:2] in (b"\xff\xfe", b"\xfe\xff")
-        problem = _not_utf8("UTF-16" if is_wide else "LATIN1")
-        raise ValueError(f"{name}: {problem}") from None
+        raise ValueError(f"{name}: {_misread(encoding)}") from None
     return head.decode("utf-8-sig", errors="replace")  # of a later row it is said which
 
 
@@ -154,6 +172,6 @@ def _records(head: str, separator: str) -> Iterator[list[str]]:
 
 
 def _fit(head: str, separator: str) -> tuple[bool, int]:
-    """Say how well a separator fits: whether all records have several fields, and how many."""
+    """Score a separator: whether all records have the same several fields, and how many."""
     widths = [len(record) for record in islice(_records(head, separator), _N_SNIFFED)]
     return len(set(widths)) == 1 and widths[0] > 1, widths[0] if widths else 0

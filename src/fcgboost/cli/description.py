@@ -1,4 +1,4 @@
-"""What there is to say about a model, as data and in words."""
+"""The description of a model, as data and in words."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from fcgboost.cli import console
+from fcgboost.cli.quality import print_influence
 from fcgboost.documents.content import column_document
 from fcgboost.model import by_family
 from fcgboost.scores import TITLES
@@ -21,7 +22,7 @@ from fcgboost.web.text import count
 
 
 def describe(fitted: FittedModel) -> dict[str, Any]:
-    """Return what there is to say about a model, as data."""
+    """Describe a model as data."""
     classifier, model, columns = fitted.classifier, fitted.classifier.model_, fitted.columns
     families: Counter[str] = Counter()
     for family, places, *_ in by_family(model.dictionary, model.atoms, len(model.scale)):
@@ -58,34 +59,31 @@ def _in_one_line(part: Any) -> str:
 
 
 def print_facts(facts: dict[str, Any], fitted: FittedModel, top: int) -> None:
-    """Print what there is to say, and the first few of the features and atoms."""
+    """Print the description, with the first few columns and atoms."""
     classifier = fitted.classifier
     console.say(f"{_families(facts)} tell apart {', '.join(facts['classes'])}.")
     is_chosen = (classifier.l2, classifier.max_iter) == ("auto", "auto")
     has_preset = preset_of(classifier.dictionary) is not None
-    ended = "ridge and steps chosen on rows set aside." if has_preset and is_chosen else ""
+    ended = "both chosen on validation rows." if has_preset and is_chosen else ""
     ended = ended or f"ended {facts['status']}"
     console.say(f"Loss {facts['loss']}; ridge {facts['l2']:.3g}; {facts['n_steps']} steps; {ended}")
     if classifier.link_ is not None:
         link = "slope {slope:g}, power {power:g}".format(**facts["link"])
-        console.say(f"Probabilities from a link fitted to rows set aside: {link}.")
+        console.say(f"Probabilities from a curve fitted to validation rows: {link}.")
     if "limits" in facts:
-        console.say("Inputs are clipped to limits taken from the training rows.")
+        console.say("Inputs are clipped to limits learned from the training rows.")
     _print_about(fitted)
     if not isinstance(fitted.inputs, PlainInputs):
         console.say("\nColumns:")
         rows = [(one.name, kind_of(one), treatment_of(one)) for one in fitted.columns]
         console.print_table(("column", "kind", "how it is encoded"), rows, n_labels=3)
     if "influence" in facts:
-        ordered = sorted(facts["influence"].items(), key=lambda item: -item[1])
-        console.say("\nColumns that matter:")
-        shares = [(name, f"{100 * value:.1f} %") for name, value in ordered[:top]]
-        console.print_table(("column", "influence"), shares)
+        print_influence(list(facts["influence"]), list(facts["influence"].values()), top)
     _print_atoms(fitted, top)
 
 
 def _families(facts: dict[str, Any]) -> str:
-    """Say how many atoms of which families there are."""
+    """Say how many atoms of each family there are."""
     atoms, counts = count(facts["n_atoms"], "atom"), facts["families"]
     if len(counts) < 2:
         return f"{atoms} of {next(iter(counts), facts['dictionary'])}"
@@ -93,13 +91,13 @@ def _families(facts: dict[str, Any]) -> str:
 
 
 def _print_about(fitted: FittedModel) -> None:
-    """Print what `fcgboost fit` recorded; only --json shows what others did."""
+    """Print what `fcgboost fit` recorded; --json shows what others did, too."""
     data, test, ended = map(fitted.about_part, ("data", "test", "ended"))
     if data:
         console.say(f"Fitted to {data.get('n_samples', '?')} rows of {data.get('file', '?')}.")
     if ended:
         seconds = _number(ended.get("seconds"))
-        console.say(f"The fit ended after {seconds} s: {ended.get('reason', '?')}")
+        console.say(f"The fit took {seconds} s. {ended.get('reason', '?')}")
     found = test.get("scores")
     scores: dict[str, Any] = found if isinstance(found, dict) else {}
     rows = [
@@ -108,7 +106,7 @@ def _print_about(fitted: FittedModel) -> None:
         if isinstance(score, dict)
     ]
     if rows:
-        console.say(f"\nOn {test.get('n_samples', '?')} rows held out then:")
+        console.say(f"\nOn the {test.get('n_samples', '?')} held-out rows:")
         console.print_table(("score", "value", "low", "high"), rows)
 
 
@@ -120,7 +118,7 @@ def _print_atoms(fitted: FittedModel, top: int) -> None:
     model = fitted.classifier.model_
     order = np.argsort(-np.abs(model.coef).max(axis=0, initial=0.0), kind="stable")[:top]
     if len(order) == 0:
-        console.say("\nThe model is a constant.")
+        console.say("\nThe model is constant: it has no atoms.")
         return
     console.say(f"\nThe {len(order)} largest atoms:")
     # Not every terminal has the minus sign of pages.

@@ -7,14 +7,16 @@ from typing import Any
 
 from fcgboost.cli import arguments, console
 
-HELP = "score a model on a file of rows"
+HELP = "score a model: accuracy, log-loss, confusion matrix"
+USAGE = "MODEL DATA [--target COL] [options]"
 TEXT = f"""\
-Score a model on the rows of a file: accuracy, AUC, Brier score and log-loss, each
-with a 95 % interval.
+Score a model on a table: accuracy, AUC, Brier score and log-loss with 95 %
+intervals, the baseline (always predicting the most frequent class), and the
+confusion matrix with the precision and recall of every class.
 
 {arguments.FORMATS}
-The file is read in batches. Rows whose target is missing are left out. For the
-log-loss of m rows, probabilities are clipped to [1/(2m), 1 - 1/(2m)].
+The file is read in batches. Rows without a target are skipped. For the log-loss of
+m rows, probabilities are clipped to [1/(2m), 1 - 1/(2m)].
 
 examples:
   fcgboost evaluate model.json test.csv --target churned
@@ -29,31 +31,25 @@ def add_arguments(parser: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Predict batch after batch, then score."""
+    """Predict in batches, then score."""
     import numpy as np
 
+    from fcgboost.cli.quality import judge
     from fcgboost.cli.rows import labelled_batches
     from fcgboost.io import load_model, split_model
-    from fcgboost.scores import as_data, score_predictions
-    from fcgboost.training.scoring import precomputed
 
     model = load_model(options.model)
-    _, classifier = split_model(model)
-    has_proba = hasattr(classifier, "predict_proba")  # not with the hinge
     lost: dict[str, Any] = {}
     truths, decisions = [], []
     for decided, _, y in console.counted("Predicting", labelled_batches(model, options, lost)):
         truths.append(y)
         decisions.append(decided)
-    y, decision = np.concatenate(truths), np.concatenate(decisions)
-    found = precomputed(classifier, decision)
-    proba = found.predict_proba(None) if has_proba else None
-    scores = score_predictions(
-        y, found.predict(None), proba, classifier.classes_, decision=decision
-    )
+    y = np.concatenate(truths)
+    quality = judge(split_model(model)[1], np.concatenate(decisions), y)
     if options.json:
         facts = {**lost, "unknown_labels": sorted(lost["unknown_labels"])}
-        console.print_json({"n_rows": len(y), "scores": as_data(scores), **facts})
+        console.print_json({"n_rows": len(y), **quality.to_dict(), **facts})
     else:
-        console.say(f"{len(y):,} rows of {options.data}:\n")
-        console.print_scores(scores)
+        name = "standard input" if str(options.data) == "-" else options.data
+        console.say(f"{len(y):,} rows of {name}")
+        quality.print()

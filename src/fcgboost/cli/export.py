@@ -7,13 +7,14 @@ from typing import Any
 
 from fcgboost.cli import arguments, console
 
-HELP = "write a model as C or ONNX"
+HELP = "export a model to C or ONNX"
+USAGE = "MODEL --to {c,onnx} [options]"
 TEXT = """\
-Write a model as a C file or as an ONNX graph.
+Export a model as a C header or as an ONNX graph.
 
-The C file is C99 without dependencies or memory allocation, and can be included as
-a header. The ONNX file runs in onnxruntime; only writing it needs the extra `onnx`.
-Both handle categories and missing values as the model does.
+The C file is plain C99 without dependencies or memory allocation. The ONNX file runs
+in onnxruntime; writing it needs the extra `onnx`. Both handle categories and missing
+values as the model does.
 
 examples:
   fcgboost export model.json --to c
@@ -26,12 +27,13 @@ _SUFFIXES = {"c": ".h", "onnx": ".onnx"}
 def add_arguments(parser: Any) -> None:
     """Add what the command takes."""
     parser.add_argument("model", **arguments.MODEL)
-    parser.add_argument("--to", type=str.lower, choices=("onnx", "c"), required=True)
-    help_ = "(default: the model file's name with .h or .onnx)"
+    help_ = "the format"
+    parser.add_argument("--to", type=str.lower, choices=("c", "onnx"), required=True, help=help_)
+    help_ = "the file to write (default: the model file's name with .h or .onnx)"
     parser.add_argument("--out", **arguments.FILE, help=help_)
-    help_ = "C: of all numbers (default: double). ONNX: of the inputs (default: float)"
+    help_ = "C: the type of all numbers (default: double); ONNX: of the inputs (default: float)"
     arguments.add_choice(parser, "--precision", ("double", "float"), help_)
-    help_ = "C: the prefix of all names (default: %(default)s)"
+    help_ = "C: the prefix of all identifiers (default: %(default)s)"
     parser.add_argument("--name", default="fcgboost", help=help_)
 
 

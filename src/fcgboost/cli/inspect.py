@@ -7,15 +7,15 @@ from typing import Any
 
 from fcgboost.cli import arguments, console
 
-HELP = "show what a model is made of"
+HELP = "show what is in a model file"
+USAGE = "MODEL [--top N] [--json]"
 TEXT = """\
-Show what a model is made of: its classes, its atoms with their coefficients, what
-became of each column and which matter, what it was fitted to and how well it did there.
+Show what is in a model file: the classes, how each column is encoded, which columns
+matter most, the largest atoms, what the model was fitted to and its held-out scores.
 
-Each atom is shown with the features that move it most. A column's influence
-is the mean absolute slope of the model in it, in standardised units; for models with
-trees or several families, the mean absolute change of the decision with its value.
-All influences sum to one.
+A column's influence is how much the decision value changes, on average, when the
+column's value is swapped with that of another row, as a share of the total. For
+models of smooth atoms alone it is the mean absolute slope in standardised units.
 
 examples:
   fcgboost inspect model.json

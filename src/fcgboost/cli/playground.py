@@ -7,13 +7,14 @@ from typing import Any
 
 from fcgboost.cli import arguments
 
-HELP = "open a page to play with the method"
+HELP = "open an interactive page in the browser"
+USAGE = "[--port N] [--no-browser]"
 TEXT = """\
-Open a page in the browser with controls for noise, dictionary, width, loss, scheme,
-ridge and steps; this package fits anew and the page shows boundary, path and atoms.
+Open an interactive page in the browser: change the data, the noise or a parameter,
+and watch the model being fitted again.
 
-The page is served to this machine only (127.0.0.1), to whoever opens the address
-that is printed. It cannot run commands or read files. Ctrl-C ends it.
+The page is served on this machine only (127.0.0.1), at the address that is printed.
+It cannot run commands or read files. Press Ctrl-C to stop.
 
 examples:
   fcgboost playground
@@ -23,9 +24,9 @@ examples:
 
 def add_arguments(parser: Any) -> None:
     """Add what the command takes."""
-    help_ = "(default: any that is free)"
+    help_ = "the port (default: any free one)"
     parser.add_argument("--port", type=arguments.whole, default=0, metavar="N", help=help_)
-    help_ = "only print the address"
+    help_ = "print the address without opening a browser"
     parser.add_argument("--no-browser", action="store_true", help=help_)
 
 

@@ -8,20 +8,22 @@ from typing import Any
 
 from fcgboost.cli import arguments, console
 
-HELP = "predict the class of every row of a file"
+HELP = "predict the class of every row"
+USAGE = "MODEL DATA [options]"
 TEXT = f"""\
 Predict the class of every row of a file, in the order of the rows.
 
 {arguments.FORMATS}
-The file is read and written in batches, so that it may be larger than the
-memory. The result has one line per row: the label and, unless the loss
-determines none, the probability of every class. Without --out it is CSV on
-standard output. If a spreadsheet will open it, use --escape-formulas.
+The file is read and written in batches, so it may be larger than memory. The result
+has one line per row: the label and the probability of every class (none with the
+hinge loss). Without --out it goes to standard output as CSV. If a spreadsheet will
+open it, use --escape-formulas.
 
-With --explain the column "base" and, for every column of DATA that the model uses,
-"contribution(COL)" add up to the decision value: of two classes that of the second,
-of more that of the predicted class. "error" is how far the least certain of them may
-be off: 0, or at most 1 % of the largest. A row takes some hundredths of a second.
+With --explain the column "base" and a column "contribution(COL)" for every column
+that the model uses add up to the decision value: with two classes that of the second,
+with more that of the predicted class. "error" bounds the error of the least certain
+contribution: 0, or at most 1 % of the largest. A row takes a few hundredths of a
+second.
 
 examples:
   fcgboost predict model.json new.csv
@@ -35,18 +37,18 @@ def add_arguments(parser: Any) -> None:
     """Add what the command takes."""
     parser.add_argument("model", **arguments.MODEL)
     arguments.add_data(parser)
-    help_ = "where the labels go: .csv .tsv .parquet .arrow, text also .gz (default: stdout)"
+    help_ = "the file to write: .csv .tsv .parquet .arrow, text also .gz (default: stdout)"
     parser.add_argument("--out", **arguments.FILE, help=help_)
-    arguments.add_repeated(parser, "--keep", "COL", "a column of DATA to repeat in the result")
+    arguments.add_repeated(parser, "--keep", "COL", "a column of DATA to copy into the result")
     parser.add_argument("--decision", action="store_true", help="also write decision values")
-    parser.add_argument("--no-proba", action="store_true", help="leave the probabilities out")
-    help_ = "also write what every column adds to the decision value (Shapley values)"
+    parser.add_argument("--no-proba", action="store_true", help="leave out the probabilities")
+    help_ = "also write each column's contribution to the decision value (Shapley values)"
     parser.add_argument("--explain", action="store_true", help=help_)
-    help_ = "rows of training data to explain against, if MODEL holds none; at most 100 are used"
+    help_ = "training rows to explain against, if MODEL holds none; at most 100 are drawn"
     parser.add_argument("--background", **arguments.FILE, help=help_)
     help_ = "put an apostrophe before texts that spreadsheets would run as formulas"
     parser.add_argument("--escape-formulas", action="store_true", help=help_)
-    help_ = "rows at a time (default: %(default)s)"
+    help_ = "how many rows to process at a time (default: %(default)s)"
     parser.add_argument("--batch", type=arguments.count, default=65_536, metavar="N", help=help_)
 
 
@@ -56,9 +58,9 @@ def run(options: argparse.Namespace) -> None:
     from fcgboost.io import load_model
 
     if options.json and options.out is None:
-        raise ValueError("--json tells about the file written: give --out, too.")
+        raise ValueError("--json describes the file that is written: add --out FILE.")
     if options.background is not None and not options.explain:
-        raise ValueError("--background is what rows are explained against: add --explain, too.")
+        raise ValueError("--background needs --explain: add it, or leave both out.")
     inputs = [options.model, options.data, options.background]
     check_outputs([options.out], inputs, tables=[options.out])
     tables: Iterator[Any] = predictions(load_model(options.model), options)
@@ -79,7 +81,7 @@ def predictions(model: Any, options: argparse.Namespace) -> Iterator[Any]:
     _, classifier = split_model(model)
     with open_for(model, options) as rows:
         reasons = _explainer(model, rows, options) if options.explain else lambda *_: {}
-        # Rows that are explained take their time.
+        # An explanation takes its time, and a terminal is to see how many rows are done.
         n_rows = min(options.batch, 256) if options.explain else options.batch
         batches = model_batches(model, rows, keep=options.keep, n_rows=n_rows)
         for decision, X, kept in console.counted("Predicting", batches):
@@ -90,7 +92,7 @@ def _explainer(
     model: Any, rows: Any, options: argparse.Namespace
 ) -> Callable[[Any, Any], dict[str, Any]]:
     """Return a function from rows and their decision values to what columns add to these."""
-    from fcgboost.cli.rows import encoder_for, model_batches, open_for
+    from fcgboost.cli.rows import encoder_for, model_batches, open_for, stacked
     from fcgboost.explanation import explain
     from fcgboost.io import split_model
     from fcgboost.web.models import take_apart
@@ -98,11 +100,11 @@ def _explainer(
     (encoder, classifier), background = split_model(model), None
     if options.background is not None:
         with open_for(model, options, options.background) as file:
-            background = next(model_batches(model, file))[1]
+            background = stacked([rows for _, rows, _ in model_batches(model, file)])
     elif classifier._background() is None:
         raise ValueError(
-            f"{options.model} holds no training rows to explain predictions against: add "
-            "--background FILE, a file with some."
+            f"{options.model} holds no training rows to explain predictions against: name a file "
+            "with some, --background FILE."
         )
     columns = take_apart(model).columns if rows.is_sparse else encoder_for(model, rows).columns_
     names = {f"contribution({one.name})": j for j, one in enumerate(columns) if one.n_outputs}

@@ -1,4 +1,4 @@
-"""From a path to an opened file of rows, whatever its format."""
+"""From a path to an opened file of rows, in any of the known formats."""
 
 from __future__ import annotations
 
@@ -8,27 +8,33 @@ import shutil
 import struct
 import sys
 import tempfile
+import warnings
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 from pyarrow import ipc, parquet
 from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 
+from fcgboost.cli import console
 from fcgboost.cli.delimited import open_delimited
 from fcgboost.cli.guards import Limit, explained
 from fcgboost.cli.row_file import RowFile, size_of
+from fcgboost.cli.texts import Dialect, Strays
 
 #: The formats by the ends of names.
 _SUFFIXES = {
     **{".csv": "csv", ".txt": "csv", ".tsv": "tsv", ".parquet": "parquet", ".npz": "npz"},
     **dict.fromkeys((".svm", ".libsvm", ".svmlight"), "svmlight"),
     **dict.fromkeys((".arrow", ".feather", ".ipc"), "arrow"),
+    **dict.fromkeys((".xlsx", ".xlsm"), "xlsx"),
 }
 #: The formats by the first bytes.
 _MARKS = {b"PAR1": "parquet", b"ARROW1": "arrow", b"\xff\xff\xff\xff": "arrow"}
@@ -36,6 +42,7 @@ _MARKS = {b"PAR1": "parquet", b"ARROW1": "arrow", b"\xff\xff\xff\xff": "arrow"}
 _LABEL = re.compile(rb"(\s|#.*\n)*[-+]?[.\d][-+.\deE,]*\s")
 _STANDARD_INPUT = "-"
 _N_ROWS = 65_536
+_PLAIN = Dialect()
 #: What rows may fill at once, if that is more than so many times the size of their file.
 _MUCH = 2**30
 _MANY_TIMES = 40
@@ -50,12 +57,15 @@ def open_rows(
     format: str | None = None,
     first_index: int | None = None,
     max_bytes: int | None = None,
+    dialect: Dialect = _PLAIN,
+    is_strict: bool = False,
 ) -> Iterator[RowFile]:
-    """Open a file or a pipe of rows, to be read once; "-" is the standard input.
+    """Open a file or a pipe of rows, to be read once; "-" is standard input.
 
-    A format of None is what the end of the name says, else what the first bytes do. The indices of
-    sparse rows count from `first_index`; None is 1 unless index 0 occurs in the file. Rows that are
-    held at once may fill `max_bytes`; None is 1 GiB, or 40 times the file's size if that is more.
+    Without a format the suffix tells it, or else the first bytes. The indices of sparse rows count
+    from `first_index`; None is 1 unless index 0 occurs in the file. Rows that are held at once may
+    fill `max_bytes`; None is 1 GiB, or 40 times the file's size if that is more. Stray texts among
+    numbers count as missing; if strict, they are an error.
     """
     name = "standard input" if str(path) == _STANDARD_INPUT else str(path)
     with _seekable(path) as file:
@@ -68,20 +78,36 @@ def open_rows(
             suffix = Path(path.name.lower().removesuffix(".gz")).suffix
             format = format or _SUFFIXES.get(suffix) or _sniff(name, text)
             text.seek(0)
+            _check_dialect(name, format, dialect)
+            strays = Strays(name, is_strict)
             if format == "svmlight":
                 rows = _open_svmlight(limit, text, first_index)
             elif format == "npz":
                 rows = _open_npz(limit, file)
             elif format in ("parquet", "arrow"):
-                rows = _open_typed(limit, file, format == "parquet")
+                rows = _open_typed(limit, file, format == "parquet", strays)
+            elif format == "xlsx":
+                rows = _open_excel(limit, file, replace(dialect, decimal="."), strays)
             else:
-                rows = open_delimited(limit, text, "\t" if format == "tsv" else None)
+                separator = "\t" if format == "tsv" else None
+                rows = open_delimited(limit, text, separator, dialect, strays)
         yield rows
+
+
+def _check_dialect(name: str, format: str, dialect: Dialect) -> None:
+    """Refuse options about text for a file of another format."""
+    if format in ("csv", "tsv"):
+        return
+    for option, value in vars(dialect).items():
+        if value is not None and (option, format) != ("dayfirst", "xlsx"):
+            raise ValueError(
+                f"--{option} does not apply to {name}, which is read as {format}: leave it out."
+            )
 
 
 @contextmanager
 def _seekable(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file; of what comes through a pipe a temporary copy is made."""
+    """Open a file; copy a pipe into a temporary file."""
     is_standard = str(path) == _STANDARD_INPUT
     with nullcontext(sys.stdin.buffer) if is_standard else path.open("rb") as file:
         if not is_standard and file.seekable():
@@ -97,18 +123,19 @@ def _sniff(name: str, file: Any) -> str:
     """Return the format that the first bytes of a file show."""
     head: bytes = file.read(2**16)
     found = [format for mark, format in _MARKS.items() if head.startswith(mark)]
-    if head.startswith(b"PK\x03\x04") and b".npy" in head:
-        found = ["npz"]
+    if head.startswith(b"PK\x03\x04"):
+        is_excel = re.search(rb"\[Content_Types\]|docProps/|xl/", head)
+        found = ["npz"] * (b".npy" in head) or ["xlsx"] * bool(is_excel)
     if not found and b"\0" in head and head[:2] not in (b"\xff\xfe", b"\xfe\xff"):
         raise ValueError(
             f"{name}: neither the name nor the first bytes tell the format. Known are "
-            f"{', '.join(_SUFFIXES)}; text may be packed as .gz. Save a workbook as CSV first."
+            f"{', '.join(_SUFFIXES)}; text may be gzipped. Save an .xls workbook as .xlsx."
         )
     is_sparse = _LABEL.match(head) and re.search(rb"[ \t]\d+:\S", head)
     return found[0] if found else "svmlight" if is_sparse else "csv"
 
 
-def _open_typed(limit: Limit, file: IO[bytes], is_parquet: bool) -> RowFile:
+def _open_typed(limit: Limit, file: IO[bytes], is_parquet: bool, strays: Strays) -> RowFile:
     """Open a file that knows the types of its columns: Parquet, or Arrow's file or stream."""
     schema, batches = (_parquet if is_parquet else _arrow)(limit, file)
 
@@ -124,7 +151,7 @@ def _open_typed(limit: Limit, file: IO[bytes], is_parquet: bool) -> RowFile:
     index, known = about.get("index_columns", []), about.get("columns", [])
     columns = tuple(column for column in schema.names if column not in index)
     categories = [one.get("name") for one in known if one.get("pandas_type") == "categorical"]
-    return RowFile(limit, columns, blocks, categories=tuple(categories))
+    return RowFile(limit, columns, blocks, categories=tuple(categories), strays=strays)
 
 
 def _parquet(limit: Limit, file: IO[bytes]) -> tuple[Any, Callable[[list[str]], Any]]:
@@ -193,6 +220,30 @@ def _unpacked(message: Any) -> int:
     return sum(max(0, at("<q", at("<q", place), body)) for place in filled)
 
 
+def _open_excel(limit: Limit, file: IO[bytes], dialect: Dialect, strays: Strays) -> RowFile:
+    """Open the first sheet of a workbook; its cells are read as those of a text file."""
+    with zipfile.ZipFile(file) as archive:
+        limit.check(sum(member.file_size for member in archive.infolist()))
+    try:
+        with warnings.catch_warnings(action="ignore"):  # about styles and the like
+            book = pd.ExcelFile(file, engine="openpyxl")
+            cells = book.parse(header=None, dtype=object, na_filter=False)
+    except ImportError as error:
+        problem = "Excel files need openpyxl: python -m pip install 'fcgboost[excel]'"
+        raise ImportError(problem, name="openpyxl") from error
+    if len(book.sheet_names) > 1:
+        sheet = book.sheet_names[0]
+        console.note(f"{limit.name} has {len(book.sheet_names)} sheets; {sheet!r} is read.")
+    texts = cells.map(lambda cell: str(cell).removesuffix(" 00:00:00"))
+    texts = texts.loc[(texts != "").any(axis=1), (texts != "").any()]
+    if texts.empty:
+        raise ValueError(f"{limit.name}: the first sheet is empty.")
+    header = enumerate(texts.iloc[0].str.strip())
+    columns = tuple(name or f"Unnamed: {i}" for i, name in header)
+    batch = pa.record_batch([pa.array(texts[j][1:], pa.string()) for j in texts], names=columns)
+    return RowFile(limit, columns, lambda wanted: [batch.select(wanted)], dialect, strays=strays)
+
+
 def _open_npz(limit: Limit, file: IO[bytes]) -> RowFile:
     """Open arrays of NumPy's, or the parts of one sparse matrix."""
     with zipfile.ZipFile(file) as archive:
@@ -212,7 +263,7 @@ def _open_npz(limit: Limit, file: IO[bytes]) -> RowFile:
 def _open_arrays(limit: Limit, arrays: Mapping[str, Any]) -> RowFile:
     X = arrays.get("X", np.empty(0))
     if X.ndim != 2 or 0 in X.shape:
-        raise ValueError("the rows must be an array X of two dimensions, their labels an array y")
+        raise ValueError("the rows must be a two-dimensional array X, the labels an array y")
     limit.check(0, X.shape[1])
     columns = [*map(str, arrays.get("feature_names", [f"x{i}" for i in range(X.shape[1])]))]
     values, target = list(X.T), None
@@ -241,7 +292,7 @@ def _open_svmlight(limit: Limit, file: Any, first_index: int | None) -> RowFile:
     least = int(X.indices.min(initial=1))
     first = least if first_index is None else first_index
     if least < first:
-        raise ValueError(f"{name} has the index 0, but its indices should count from 1.")
+        raise ValueError(f"{name} has the index 0, but the model's indices count from 1.")
     shape = (len(y), max(X.shape[1] - first, 1))
     limit.check(_PER_ENTRY * shape[1])
     matrix = sparse.csr_matrix((X.data, X.indices - first, X.indptr), shape=shape)

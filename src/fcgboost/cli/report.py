@@ -8,15 +8,16 @@ from typing import Any
 
 from fcgboost.cli import arguments, console
 
-HELP = "write a page about a model"
+HELP = "write an HTML report about a model"
+USAGE = "MODEL [DATA] [options]"
 TEXT = f"""\
-Write an HTML page about a model, or about a comparison that `fcgboost compare --out`
-saved. It can be read offline.
+Write an HTML report about a model, or about a comparison that `fcgboost compare
+--out` saved. The page works offline.
 
 {arguments.FORMATS}
-With data, the page has scores and pictures on these rows; use rows that the model
-was not fitted to. Without data, it shows what the model file holds; such a page
-never replaces one with data unless --out names it.
+With data, the report scores the model on those rows: use held-out rows, as written
+by `fcgboost fit --test-out`. Without data it shows what is in the model file, and
+does not replace a report with data unless --out names it.
 
 examples:
   fcgboost report model.json
@@ -29,10 +30,10 @@ def add_arguments(parser: Any) -> None:
     """Add what the command takes."""
     parser.add_argument("model", **arguments.MODEL)
     arguments.add_data(parser, arguments.OF_FIT, is_optional=True)
-    help_ = "(default: the model file's name with .html)"
+    help_ = "the page to write (default: the model file's name with .html)"
     parser.add_argument("--out", **arguments.FILE, help=help_)
-    parser.add_argument("--title", help="the heading of the page")
-    help_ = "the row of DATA to explain, the first is 0 (default: the worst mistake)"
+    parser.add_argument("--title", help="the heading of the report")
+    help_ = "the row of DATA to explain, counted from 0 (default: the worst mistake)"
     parser.add_argument("--row", type=arguments.whole, metavar="N", help=help_)
 
 
@@ -72,20 +73,8 @@ def _read(model: Any, options: argparse.Namespace) -> tuple[Any, Any]:
     if options.data is None:
         return None, None
     import numpy as np
-    from scipy import sparse
 
-    from fcgboost.cli.rows import labelled_batches
+    from fcgboost.cli.rows import labelled_batches, stacked
 
-    lost: dict[str, Any] = {}
-    rows, labels = [], []
-    for _, batch, y in labelled_batches(model, options, lost):
-        rows.append(batch)
-        labels.append(y)
-    y = np.concatenate(labels)
-    if sparse.issparse(rows[0]):
-        return sparse.vstack(rows, format="csr"), y
-    if isinstance(rows[0], np.ndarray):
-        return np.concatenate(rows), y
-    import pandas as pd
-
-    return pd.concat(rows, ignore_index=True), y
+    batches = list(labelled_batches(model, options, {}, with_unused=True))
+    return stacked([rows for _, rows, _ in batches]), np.concatenate([y for *_, y in batches])

@@ -1,4 +1,4 @@
-"""How commands read rows: to learn from them, and as a model wants them."""
+"""How commands read rows: to fit to them, and as a fitted model takes them."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy import sparse
 
 from fcgboost import TableEncoder
 from fcgboost.cli import console
+from fcgboost.cli.arguments import reading_options
 from fcgboost.cli.guards import explained
 from fcgboost.cli.reading import open_rows
 from fcgboost.cli.row_file import RowFile
@@ -28,18 +30,22 @@ _MANY_NAMES = 5
 
 
 def read_rows(
-    options: argparse.Namespace, *, table: Path | None = None
+    options: argparse.Namespace, *, table: Path | None = None, categories: Any = "from_dtype"
 ) -> tuple[Any, NDArray[Any], int | None]:
-    """Read rows to learn from, their classes, and what indices of sparse rows count from.
+    """Read rows to fit to, their classes, and what indices of sparse rows count from.
 
-    With `table`, a file that rows are to be written to, sparse ones are refused.
+    With `table`, a file that rows are to be written to, sparse ones are refused. `categories` is
+    the classifier's parameter `categorical_features`.
     """
-    with open_rows(options.data, format=options.format, max_bytes=options.max_bytes) as rows:
+    with open_rows(options.data, format=options.format, **reading_options(options)) as rows:
         if table is not None and rows.is_sparse:
             raise ValueError(f"{table} cannot be written: the rows of {rows.name} are sparse.")
         target = _target_of(rows, options.target)
         rows.check_columns(options.drop)
-        X, y = (rows.matrix, rows.labels) if target is None else rows.read(target, options.drop)
+        if target is None:
+            X, y = rows.matrix, rows.labels
+        else:
+            X, y = rows.read(target, options.drop, categories)
     with explained(rows.name):
         is_there = _is_there(y)
         if not is_there.all():
@@ -58,7 +64,8 @@ def _target_of(rows: RowFile, target: str | None) -> str | None:
         )
     if target is None and not rows.is_sparse:
         raise ValueError(
-            f"{rows.name}: no target column given; use --target, one of {rows.show_columns()}."
+            f"{rows.name}: name the target column with --target; the columns are "
+            f"{rows.show_columns()}."
         )
     rows.check_columns([] if target is None else [target])
     return target
@@ -76,8 +83,8 @@ def _classes_of(y: Any, target: str | None) -> NDArray[Any]:
     labels = np.asarray(list(y))
     if labels.dtype.kind not in "biufU" or labels.ndim > 1:
         raise ValueError(
-            f"{name} holds values of the type {type(y[0]).__name__}: classes are texts, numbers or "
-            "truth values."
+            f"{name} holds values of the type {type(y[0]).__name__}: classes must be texts, "
+            "numbers or truth values."
         )
     if labels.dtype.kind == "f":
         if not np.isfinite(labels).all():
@@ -90,8 +97,8 @@ def _classes_of(y: Any, target: str | None) -> NDArray[Any]:
         raise ValueError(f"{name} has only one value; a classifier needs at least two.")
     if labels.dtype.kind in "iuf" and n_classes > _MANY_CLASSES:
         raise ValueError(
-            f"{name} has {n_classes} different numbers, which looks like a quantity: fcgboost "
-            "tells classes apart. Cut it into a few classes first."
+            f"{name} has {n_classes} different numbers, so it looks like a quantity. fcgboost "
+            "predicts classes: cut it into a few first."
         )
     return labels
 
@@ -99,13 +106,13 @@ def _classes_of(y: Any, target: str | None) -> NDArray[Any]:
 def open_for(
     model: Any, options: argparse.Namespace, path: Path | None = None
 ) -> AbstractContextManager[RowFile]:
-    """Open the rows that a model is to judge, or those of another file."""
+    """Open the rows that a model is to predict, or another file."""
     about = split_model(model)[1].about_.get("data")  # users may have put anything there
     first = about.get("first_index") if isinstance(about, dict) else None
     is_known = first in (0, 1)
     known: dict[str, Any] = {"first_index": first} if is_known else {}
     known |= {"format": options.format} if path is None else {}
-    return open_rows(path or options.data, max_bytes=options.max_bytes, **known)
+    return open_rows(path or options.data, **reading_options(options), **known)
 
 
 def model_batches(
@@ -115,11 +122,13 @@ def model_batches(
     target: str | None = None,
     keep: Sequence[str] = (),
     n_rows: int | None = None,
+    with_unused: bool = False,
 ) -> Iterator[tuple[Any, Any, Any]]:
     """Yield decision values, rows as a model takes them, and columns as the file has them.
 
     These, the columns of `keep`, are an Arrow table; sparse rows come at once, and with None.
-    With `n_rows` None the limit of memory is that of all rows, not of a batch.
+    With `n_rows` None the limit of memory is that of all rows, not of a batch. Columns that the
+    model leaves out, such as an id, are missing unless they are asked for.
     """
     before, classifier = split_model(model)
     if rows.is_sparse:
@@ -132,7 +141,8 @@ def model_batches(
     # The file may have other names than the model.
     known = [column.name for column in (before or classifier).columns_]
     in_file = dict(zip(known, names, strict=False))
-    needed = {column.name: column for column in encoder.columns_ if column.n_outputs}
+    unused = set(rows.columns) if with_unused else set()
+    needed = {one.name: one for one in encoder.columns_ if one.n_outputs or one.name in unused}
     for X, kept in rows.batches(needed, keep, n_rows):
         X = X.reindex(columns=names)
         try:
@@ -146,7 +156,9 @@ def model_batches(
             raise ValueError(f"{rows.name}: {error}") from None
         for name, share in encoder.unknown_share(X).items() if n_done == 0 else ():
             if share == 1.0:
-                console.note(f"{name}: none of the first {len(X):,} values was there in training.")
+                console.note(
+                    f"Column {name}: none of its first {len(X):,} values occurred in training."
+                )
         n_done += len(X)
         yield decision, taken, kept
 
@@ -159,6 +171,14 @@ def _as_taken(model: Any, encoder: TableEncoder, X: Any) -> Any:
         numbers = encoder.transform(X)
         return pd.DataFrame(numbers, columns=X.columns) if has_names else numbers
     return X if before is not None or has_names else X.to_numpy(dtype=object)
+
+
+def stacked(parts: Sequence[Any]) -> Any:
+    """Return the rows of all batches together: sparse rows, an array or a frame."""
+    if sparse.issparse(parts[0]):
+        return sparse.vstack(parts, format="csr")
+    is_array = isinstance(parts[0], np.ndarray)
+    return np.concatenate(parts) if is_array else pd.concat(parts, ignore_index=True)
 
 
 def encoder_for(model: Any, rows: RowFile, target: str | None = None) -> TableEncoder:
@@ -181,7 +201,7 @@ def encoder_for(model: Any, rows: RowFile, target: str | None = None) -> TableEn
 
 
 def labelled_batches(
-    model: Any, options: argparse.Namespace, lost: dict[str, Any]
+    model: Any, options: argparse.Namespace, lost: dict[str, Any], *, with_unused: bool = False
 ) -> Iterator[tuple[Any, Any, NDArray[Any]]]:
     """Yield decision values, rows and labels, without rows that have no label.
 
@@ -197,7 +217,8 @@ def labelled_batches(
         is_told = isinstance(about, str) and not rows.is_sparse
         target = _target_of(rows, options.target or (about if is_told else None))
         keep = [] if target is None else [target]
-        for decision, X, kept in model_batches(model, rows, target=target, keep=keep):
+        batches = model_batches(model, rows, target=target, keep=keep, with_unused=with_unused)
+        for decision, X, kept in batches:
             with explained(rows.name):
                 y = rows.labels if target is None else rows.labels_in(kept[target])
                 is_there = _is_there(y)
@@ -210,7 +231,7 @@ def labelled_batches(
     if n_known == 0:
         found = ", ".join(sorted(lost["unknown_labels"])[:_MANY_NAMES]) or "none"
         raise ValueError(
-            f"No row of {rows.name} has a label that the model knows: found {found}; it knows "
+            f"No row of {rows.name} has a label that the model knows: found {found}, expected "
             f"{', '.join(known)}."
         )
     _tell_lost(lost, known)
@@ -233,7 +254,7 @@ def _match(
 
 
 def _tell_left_out(n_rows: int) -> None:
-    console.note(f"Rows left out because they have no target: {n_rows}.")
+    console.note(f"Rows skipped because they have no target: {n_rows:,}.")
 
 
 def _tell_lost(lost: dict[str, Any], known: dict[str, Any]) -> None:
@@ -242,6 +263,6 @@ def _tell_lost(lost: dict[str, Any], known: dict[str, Any]) -> None:
     unknown = sorted(lost["unknown_labels"])
     if unknown:
         console.note(
-            f"Labels the model does not know count as mistakes: {', '.join(unknown[:_MANY_NAMES])}"
+            f"Labels unknown to the model count as errors: {', '.join(unknown[:_MANY_NAMES])}"
             f"{' ...' if len(unknown) > _MANY_NAMES else ''}. It knows {', '.join(known)}."
         )

@@ -1,4 +1,4 @@
-"""How `fit` trains: within a time limit, showing how far it is, and saying how it ended."""
+"""How `fit` trains: within a time limit, with a progress bar, and saying why it stopped."""
 
 from __future__ import annotations
 
@@ -69,17 +69,15 @@ def split(X: Any, y: Any, options: argparse.Namespace) -> Any:
     except ValueError:
         values, counts = np.unique(y, return_counts=True)
         raise ValueError(
-            f"{options.data}: {len(y)} rows are too few to hold out {share:g} of them with all "
-            f"{len(values)} classes on both sides (the class {values[counts.argmin()]!s} has "
-            f"{counts.min()}); "
-            "use more rows, or another --test-size."
+            f"{options.data}: {len(y)} rows are too few to hold out a share of {share:g} with all "
+            f"{len(values)} classes on both sides (class {values[counts.argmin()]!s} has "
+            f"{counts.min()}). Use more rows, or another --test-size."
         ) from None
 
 
 def train(classifier: Any, X: Any, y: Any, time_limit: float) -> tuple[Any, dict[str, Any]]:
-    """Fit a clone within so many seconds (0: no limit); return the model and what ended the fit."""
+    """Fit a clone within so many seconds (0: no limit); return the model and why it stopped."""
     classifier = clone(classifier)
-    classifier._accepts_strays = True
     if classifier.time_limit is None:
         classifier.set_params(time_limit=time_limit or None)
     has_text = not sparse.issparse(X) and "O" in {getattr(one, "kind", "O") for one in X.dtypes}
@@ -92,14 +90,14 @@ def train(classifier: Any, X: Any, y: Any, time_limit: float) -> tuple[Any, dict
         console.note(note)
     if classifier.status_ is Status.TIME_LIMIT:
         console.note(
-            f"The time limit of {classifier.time_limit:g} s ended the fit early. --time-limit "
-            "changes it, 0 removes it."
+            f"The fit was stopped early by its time limit of {classifier.time_limit:g} s; "
+            "--time-limit 0 removes the limit."
         )
     return classifier, _ending(classifier, plan.n_trials > 0, time.perf_counter() - start)
 
 
 def _notes(classifier: Any, X: Any) -> list[str]:
-    """Say which columns tell nothing, and which may not be what they seem to be."""
+    """Say which columns are left out, and which may not be what they seem."""
     if classifier._readers_ is not None or sparse.issparse(X):
         return list(classifier.notes_)
     # Where all columns are numbers the fit does not look at them one by one.
@@ -108,10 +106,10 @@ def _notes(classifier: Any, X: Any) -> list[str]:
 
 
 def _ending(classifier: Any, has_trials: bool, seconds: float) -> dict[str, Any]:
-    """Return what ended a fit, and when, as data."""
+    """Return why and when a fit stopped, as data."""
     status = classifier.status_
     is_chosen = has_trials and classifier.max_iter == "auto"
-    chosen = "It made the number of steps that was chosen on rows set aside."
+    chosen = "The number of steps was chosen on validation rows."
     return {
         "status": status.name.lower(),
         "reason": chosen if is_chosen and status is Status.STEP_LIMIT else status.value,

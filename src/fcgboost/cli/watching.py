@@ -1,4 +1,4 @@
-"""One watch over all paths of a fit: how far it is."""
+"""The progress of a fit over all of its paths."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fcgboost.training.tuning import n_trials
 
 
 class Plan(NamedTuple):
-    """The paths of a fit: first trials, to choose by, then those of the model not made by these."""
+    """The paths of a fit: first those that choose on validation rows, then those of the model."""
 
     n_trials: int
     n_others: int
@@ -24,14 +24,14 @@ class Plan(NamedTuple):
     def name(self, number: int) -> str:
         """Name a path; the first one has the number 1."""
         if number <= self.n_trials:
-            return f"path {number} of {self.n_trials} to choose by"
+            return f"validation path {number} of {self.n_trials}"
         if self.n_others <= 1:
-            return "the path of the model"
-        return f"path {number - self.n_trials} of {self.n_others} of the model"
+            return "final path"
+        return f"final path {number - self.n_trials} of {self.n_others}"
 
 
 def plan_of(classifier: Any, n_rows: int, n_classes: int, has_text: bool = False) -> Plan:
-    """Return the paths that a classifier makes at most for so many rows without weights."""
+    """Return the most paths that a classifier makes for so many unweighted rows."""
     settings = resolve(classifier, has_validation_data=False).at(n_rows, 0, has_text)
     n_steps = settings.n_steps(n_rows)
     if not settings.chooses:
@@ -42,7 +42,7 @@ def plan_of(classifier: Any, n_rows: int, n_classes: int, has_text: bool = False
 
 
 class Watch:
-    """A stopping rule that ends nothing, for all paths of a fit: it shows how far the fit is.
+    """A callback for all paths of a fit that shows its progress and never stops it.
 
     `show` is called after every step with the share of the fit that is done and a text.
     """

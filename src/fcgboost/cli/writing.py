@@ -1,4 +1,4 @@
-"""What commands write: tables, and whether a file can be written at all."""
+"""What commands write: tables, after a check that they can be written."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ _NUMBER = r"^[+-]?(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?$"
 def check_outputs(
     outputs: list[Path | None], inputs: list[Path | None], *, tables: Sequence[Path | None] = ()
 ) -> None:
-    """Refuse, before any work, outputs that could not be written or would replace an input.
+    """Refuse, before any work, outputs that cannot be written or would replace an input.
 
-    None was not asked for. The names of `tables` must tell a format.
+    None is skipped. The names of `tables` must tell the format.
     """
     wanted = [out for out in outputs if out is not None]
     for out in wanted:
         _check_place(out)
         for one in filter(None, inputs):
             if out.exists() and one.exists() and out.samefile(one):
-                raise ValueError(f"{out} is an input of this command: write to another file.")
+                raise ValueError(f"{out} is an input of this command: name another output.")
     if len({out.resolve() for out in wanted}) < len(wanted):
         raise ValueError("Two outputs of this command have the same name: give each its own.")
     for table in filter(None, tables):
@@ -43,31 +43,31 @@ def _check_place(out: Path) -> None:
     folder = out.resolve().parent
     if not folder.is_dir():
         raise ValueError(
-            f"{out} cannot be written: there is no folder {out.parent}. Make it first, or name "
-            "another file."
+            f"{out} cannot be written: there is no folder {out.parent}. Create it, or name another "
+            "file."
         )
     if out.is_dir():
         raise ValueError(f"{out} cannot be written: it is a folder. Name a file in it.")
     # A new file takes the place of an older one; what is no plain file is written on directly.
     is_new = out.is_file() or not out.exists()
     if not os.access(folder if is_new else out, os.W_OK):
-        raise ValueError(f"{out} cannot be written: this user may not. Name another file.")
+        raise ValueError(f"{out} cannot be written: permission denied. Name another file.")
 
 
 def _format_of(path: Path) -> tuple[str, bool]:
-    """Return the end of a file's name, and whether it is to be packed."""
+    """Return the suffix of a file's name, and whether it is to be gzipped."""
     name = path.name.lower()
     suffix, is_packed = Path(name.removesuffix(".gz")).suffix, name.endswith(".gz")
     if suffix not in _KNOWN or (is_packed and suffix not in _SEPARATORS):
-        raise ValueError(f"{path} must end in {', '.join(_KNOWN)}; text may be packed as .gz.")
+        raise ValueError(f"{path} must end in {', '.join(_KNOWN)}; text may be gzipped (.gz).")
     return suffix, is_packed
 
 
 def write_rows(path: Path, tables: Iterable[Any]) -> int:
-    """Write Arrow tables into one file, each as soon as it is there; return the number of rows.
+    """Write Arrow tables into one file as they come; return the number of rows.
 
-    The end of the name tells the format. The file appears when all is written; after an error what
-    was there stays.
+    The suffix tells the format. The file appears when it is complete; after an error an older file
+    stays.
     """
     suffix, is_packed = _format_of(path)
     with writing(path) as file:
@@ -142,7 +142,7 @@ def _fields(values: Any, name: str, separator: str) -> Any:
 
 
 def without_formulas(table: Any) -> Any:
-    """Return an Arrow table with an apostrophe before texts that a spreadsheet would run."""
+    """Put an apostrophe before the texts of an Arrow table that a spreadsheet would run."""
     import pyarrow as pa
     from pyarrow import compute
 

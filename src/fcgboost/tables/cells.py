@@ -39,7 +39,7 @@ _DATE = re.compile(r"(\d{1,2})([./-])(\d{1,2})\2(\d{4})(?:[ T](.*))?")
 
 
 class Cells(NamedTuple):
-    """The distinct cells of a column, and where among them the cell of each row is."""
+    """The distinct cells of a column, and the place of each row's cell among them."""
 
     codes: NDArray[np.intp]
     distinct: list[Any]
@@ -115,7 +115,7 @@ def dtype_of_type(cell_type: type) -> str | None:
 
 
 def is_missing(cell: Any) -> bool:
-    """Whether a cell holds nothing: None, NaN, NA, NaT, or an empty text."""
+    """Whether a cell is missing: None, NaN, NA, NaT, or an empty text."""
     if isinstance(cell, str | bytes):
         return not cell
     dtype = dtype_of_type(type(cell))
@@ -143,7 +143,7 @@ def text_of(cell: Any) -> str:
 
 
 def dtype_of_text(text: str, style: Style = "") -> str | None:
-    """Return "number" or "days" for a text that is one, in some style, else None."""
+    """Return "number" or "days" if a text is one in the given style, else None."""
     text = text.strip()
     if text[:1] not in _FIRST:
         return None

@@ -61,16 +61,16 @@ class Column(ABC):
 
     @property
     def outputs(self) -> Sequence[Any]:
-        """The numbers that it becomes."""
+        """What it becomes."""
         return ()
 
     @property
     def n_outputs(self) -> int:
-        """How many columns of numbers it becomes."""
+        """How many numeric columns it becomes."""
         return len(self.outputs)
 
     def output_names(self) -> tuple[str, ...]:
-        """Return the names of the columns of numbers it becomes."""
+        """Return the names of the numeric columns it becomes."""
         return ()
 
     @abstractmethod
@@ -81,15 +81,15 @@ class Column(ABC):
         """
 
     def encode(self, numbers: Array) -> list[Array]:
-        """Return the outputs, a vector each, from what was read."""
+        """Return the outputs, one vector each, of the numbers that `read` returned."""
         return []
 
     def knows(self, cell: Any) -> bool:
-        """Whether a cell that is not missing is a number, or a level that is told apart."""
+        """Whether a cell that is not missing is a number, or a known level."""
         return True
 
     def unknown_share(self, values: Any) -> float:
-        """Return the share of cells that are unknown among what is not missing."""
+        """Return the share of unknown cells among those that are not missing."""
         present = cells.factorize(values).present()
         n_unknown = sum(n for cell, n in present if not self.knows(cell))
         return n_unknown / max(sum(n for _, n in present), 1)
@@ -204,7 +204,7 @@ class CategoryColumn(Column):
 
 @dataclass(frozen=True)
 class SkippedColumn(Column):
-    """A column that tells nothing, and why."""
+    """A column that is left out, and why."""
 
     reason: str
 
@@ -213,17 +213,18 @@ class SkippedColumn(Column):
 
 
 def left_out(columns: Iterable[Column]) -> list[str]:
-    """Say which columns make no number, and why."""
+    """Say which columns are left out, and why."""
     reasons = ((column.name, why_left_out(column)) for column in columns)
     return [f"{name!r} is left out: {reason}." for name, reason in reasons if reason]
 
 
 def why_left_out(column: Column) -> str:
-    """Say why a column makes no number; nothing of one that does."""
+    """Say why a column is left out; "" if it is not."""
     if isinstance(column, SkippedColumn):
         return column.reason
     if column.n_outputs:
         return ""
     if isinstance(column, CategoryColumn) and column.levels:
-        return "every value is the same" if len(column.levels) == 1 else "no level tells anything"
+        is_constant = len(column.levels) == 1
+        return "every value is the same" if is_constant else "its levels do not predict the classes"
     return "every value is missing"

@@ -24,22 +24,20 @@ from fcgboost.tables.learning import learn_column
 class TableEncoder(TransformerMixin, BaseEstimator):
     """Turn a table with categories, dates and missing values into numbers.
 
-    A column of numbers, truth values or dates stays one column, of dates with the month, the
-    weekday and the hour where these vary; missing values become the median, and one more column
-    marks them. A column of texts becomes a column of zeros and ones for each frequent text; one
-    whose texts are all numbers or ISO dates counts as such, unless leading zeros say that they are
-    codes. A column that tells nothing is left out.
+    Numbers, truth values and dates stay one column; dates also become their month, weekday and
+    hour where these vary. Missing values become the median, and one more column marks them. Text
+    is one-hot encoded, rare texts together; text that consists of numbers or ISO dates is read as
+    such, unless leading zeros show that they are codes. Constant columns are left out.
 
     Parameters
     ----------
     max_levels : int, default=32
-        The most texts of one column that get a column of their own: the most frequent ones. The
-        others share one.
+        How many texts of a column get a column of their own, the most frequent first. The others
+        share one.
     min_count : int, default=2
         The number of training rows a text must occur in to get a column of its own.
     dayfirst : bool or None, default=None
-        Whether texts such as 03/04/2020 are the 3rd of April, or the 4th of March; None leaves them
-        texts.
+        Whether texts such as 03/04/2020 are 3 April or March 4; None leaves them text.
 
     Attributes
     ----------
@@ -47,8 +45,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         What was learned about each column of X, in their order: a `NumberColumn`, a
         `CategoryColumn` or a `SkippedColumn`.
     notes_ : tuple of str
-        Sentences for people: which columns are left out, hold strays among their numbers, or do
-        not look like what they are taken for. Empty after `from_columns`.
+        Notes for the user: which columns are left out, hold stray text among numbers, or may not be
+        what they seem. Empty after `from_columns`.
     n_features_in_ : int
         The number of columns of X.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -142,7 +140,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         columns = tuple(column for column, _ in learned)
         if all(isinstance(column, SkippedColumn) for column in columns):
             reasons = " ".join(note for _, notes in learned[:5] for note in notes[:1])
-            raise ValueError(f"No column of X tells one row from another. {reasons}")
+            raise ValueError(f"No column of X is of use. {reasons}")
         self.columns_ = columns
         self.notes_ = tuple(note for _, notes in learned for note in notes)
         self.n_features_in_ = len(columns)
@@ -172,7 +170,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return np.column_stack(outputs)
 
     def read(self, X: Any) -> NDArray[np.float64]:
-        """Return one number for every cell of a table, before it becomes several.
+        """Return one number for every cell of a table, before it is encoded.
 
         Parameters
         ----------
@@ -181,7 +179,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_samples, n_features_in_)
-            The level of a text; NaN where a value is missing, or its column is left out.
+            The level of a text; NaN where a value is missing or its column is left out.
         """
         check_is_fitted(self)
         table = open_table(X, min_rows=0)
@@ -190,7 +188,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return np.column_stack([read.get(column.name, nothing) for column in self.columns_])
 
     def unknown_share(self, X: Any) -> dict[str, float]:
-        """Measure how much of a table the training rows did not know.
+        """Measure how much of a table is unknown from training.
 
         Parameters
         ----------
@@ -199,9 +197,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         Returns
         -------
         dict from str to float
-            By name of column, the share of the values present that have no column of their own, or
-            are text in a column of numbers; columns without any are left out. Rare texts that were
-            pooled count, too: a share far from 1 need not mean anything.
+            For each column, the share of its values that have no column of their own, or are text
+            in a column of numbers; columns without any are left out. Pooled rare texts count, too:
+            a share far from 1 need not mean anything.
         """
         check_is_fitted(self)
         table = open_table(X, min_rows=0)
@@ -278,7 +276,7 @@ class Table(NamedTuple):
 
 
 def open_table(X: Any, min_rows: int) -> Table:
-    """Return the columns of a frame, an array or lists; of at least so many rows."""
+    """Return the columns of a frame, an array or lists with at least so many rows."""
     if is_frame(X):
         return _open_frame(X, min_rows)
     X = as_array(X)
@@ -297,7 +295,7 @@ def open_table(X: Any, min_rows: int) -> Table:
 
 
 def as_array(X: Any) -> Any:
-    """Return lists as an array, in which numbers beside texts stay numbers; all else as it is."""
+    """Return lists as an array in which numbers beside texts stay numbers; leave the rest alone."""
     if is_frame(X) or hasattr(X, "dtype") or hasattr(X, "__array__"):  # of whichever library
         return X
     with suppress(ValueError):  # rows of several lengths, which are refused later
@@ -307,7 +305,7 @@ def as_array(X: Any) -> Any:
 
 
 def is_table(X: Any) -> bool:
-    """Whether X has other columns than NumPy's numbers."""
+    """Whether X has columns other than plain NumPy numbers."""
     if not is_frame(X):
         return getattr(getattr(X, "dtype", None), "kind", "f") in "OSUMmT"
     dtypes = list(getattr(X, "dtypes", [None]))
@@ -332,7 +330,7 @@ def _open_frame(X: Any, min_rows: int) -> Table:
 
 
 def names_of(labels: Sequence[Any]) -> list[str]:
-    """Return labels of columns as text; two of one name are an error."""
+    """Return column labels as text; duplicates are an error."""
     names = list(map(str, labels))
     if len(set(names)) < len(names):
         twice = next(name for name, n in Counter(names).items() if n > 1)
@@ -341,7 +339,7 @@ def names_of(labels: Sequence[Any]) -> list[str]:
 
 
 def closest(name: str, names: Iterable[str]) -> str | None:
-    """Return the name most like another one, ignoring case; None if none is like it."""
+    """Return the most similar name, ignoring case; None if none is similar."""
     lower = {known.lower(): known for known in names}
     close = get_close_matches(name.lower(), lower, n=1)
     return lower[close[0]] if close else None

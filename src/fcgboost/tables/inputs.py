@@ -1,9 +1,8 @@
-"""What the atoms of a classifier see of a table: numbers made of its columns, by training rows.
+"""What the atoms of a classifier see of a table: numbers made of its columns.
 
-Families that take missing values and categories, which trees do, see them as they are. The others
-see numbers: gaps filled and marked, a column for each of few levels, and of many levels how often
-each class has them. Such statistics of a training row come from other rows, so that no row tells
-its own class.
+Families that take missing values and categories, as trees do, see them as they are. The others see
+numbers: gaps filled and marked, few levels one-hot encoded, many levels target encoded. Training
+rows are encoded out of fold, so that no row sees its own class.
 """
 
 from __future__ import annotations
@@ -82,11 +81,11 @@ class Inputs:
         return [str(name) for name in self.ordered(np.array(names, dtype=object))]
 
     def ordered(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Return what the outputs of the columns have, one after another, by input."""
+        """Reorder values of the columns' outputs by input."""
         return np.asarray(values[self._order])
 
     def dictionary(self, dictionary: Dictionary) -> Dictionary:
-        """Return a dictionary whose families see what is made for them."""
+        """Return a dictionary whose families see the inputs made for them."""
         if not isinstance(dictionary, UnionDictionary):
             return self._with_categories(dictionary, slice(0, self.n_inputs))
         if dictionary.ranges is not None:
@@ -103,7 +102,7 @@ class Inputs:
         return UnionDictionary(families, None if is_whole else ranges)
 
     def _with_categories(self, family: Dictionary, seen: slice) -> Dictionary:
-        """Return trees that know which of their inputs are categories; others as they are."""
+        """Return trees that know which inputs are categories; other families unchanged."""
         if not isinstance(family, TreeDictionary):
             return family
         given = family.categories(len(self.columns))[self.sources[seen]]
@@ -144,7 +143,7 @@ def encode(inputs: Inputs | None, X: Any) -> Any:
 
 
 def views_of(dictionary: Dictionary) -> tuple[bool, bool]:
-    """Say whether some family sees numbers only, and whether some takes what is missing."""
+    """Say whether some family sees numbers only, and whether some takes missing values."""
     families = dictionary.families if isinstance(dictionary, UnionDictionary) else [dictionary]
     takes = {bool(family.takes_missing) for family in families}
     return False in takes, True in takes
@@ -182,13 +181,13 @@ class PlainInputs(Inputs):
 
 
 def plain_inputs(dictionary: Dictionary, names: Sequence[str], some: Array) -> Inputs:
-    """Return columns without missing values as they are, and medians for later gaps."""
+    """Return inputs of columns without missing values, with medians for later gaps."""
     smooth, _ = views_of(dictionary)
     return PlainInputs(names, 2.0 * np.median(some / 2.0, axis=0) if smooth else None)
 
 
 def facts_of(columns: Sequence[Column], rows: Any, n_classes: int) -> tuple[Facts, ...]:
-    """Return what decides the outputs of columns; that of parts of a `DataSet` adds up."""
+    """Return what determines the outputs of columns; facts of parts of a `DataSet` add up."""
     return tuple(
         LevelFacts.of(len(column.levels), rows.X[:, j], rows, n_classes)
         if isinstance(column, CategoryColumn)
@@ -204,7 +203,7 @@ def learn_inputs(
     some: Array,
     labels: Sequence[Any],
 ) -> Inputs:
-    """Return what columns become for the families of a dictionary; medians are of `some` rows."""
+    """Return what columns become for the families of a dictionary; `some` rows give medians."""
     smooth, trees = views_of(dictionary)
     found: list[Column] = []
     for j, (column, own) in enumerate(zip(columns, facts, strict=True)):
@@ -214,13 +213,13 @@ def learn_inputs(
             column = replace(column, outputs=number_outputs(own, some[:, j], smooth, trees))
         found.append(column)
     if not any(column.n_outputs for column in found):
-        raise ValueError("No column of X tells one row from another.")
+        raise ValueError("No column of X is of use: all are constant, empty or ids.")
     told = list(map(_without_priors, found))
     return Inputs(told if any(column.n_outputs for column in told) else found)
 
 
 def _without_priors(column: Column) -> Column:
-    """Return a column without shares that are the same for all levels."""
+    """Drop the shares of a column if they are the same for all levels."""
     shares = [one.numbers for one in column.outputs if one.part.startswith(_SHARE)]
     if not shares or any(min(own) < max(own) for own in shares):
         return column
@@ -268,7 +267,7 @@ class LevelFacts:
 
     @classmethod
     def of(cls, n_levels: int, numbers: Array, rows: Any, n_classes: int) -> LevelFacts:
-        """Add up weights."""
+        """Add up the weights of rows."""
         folds = _levels(numbers, n_levels) * _N_FOLDS + _folds(rows.words)
         place = folds * n_classes + rows.codes
         flat = np.bincount(place, rows.weights, (n_levels + 1) * _N_FOLDS * n_classes)
@@ -290,7 +289,7 @@ class LevelFacts:
         return np.where(self.counts[:, None] > 0.0, shares, shares[-1])
 
     def out_of_fold(self, numbers: Array, words: hashing.Words) -> Array:
-        """Return the same for rows, each by the rows of other parts."""
+        """Return the out-of-fold shares of rows."""
         others = self._smoothed(self.sums.sum(axis=1, keepdims=True) - self.sums)
         return np.asarray(others[_levels(numbers, len(self.sums) - 1), _folds(words)])
 

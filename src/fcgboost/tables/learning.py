@@ -1,4 +1,4 @@
-"""What the training rows tell about a column, and what their owner should know."""
+"""What a column holds, learned from the training rows, with notes for the user."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from fcgboost.tables.dates import PARTS, part_of_date
 #: What a column is to be: what its type says, a category, or a number.
 Wanted = Literal["from_dtype", "category", "number"]
 
-#: Why a column without values is left out.
+#: Why a column without any value is left out.
 NOTHING = "every value is missing"
 #: A column of texts is one of numbers with strays if at least so many are, and so large a share.
-_MIN_NUMBERS = 20
+MIN_NUMBERS = 20
 _MIN_SHARE = 0.95
 _LARGEST_EXACT = 2.0**53
 _MAX_SHOWN = 3
-_PLURALS = {"number": "numbers", "days": "dates"}
+PLURALS = {"number": "numbers", "days": "dates"}
 _DIGITS = r"[-+]?\d[\d,.' \u00a0]*"
 #: What looks like a date or a number to people, and what to do about it.
 _LOOKS = {
@@ -73,7 +73,7 @@ class Levels:
 
     @classmethod
     def united(cls, parts: Sequence[Levels]) -> Levels:
-        """Return the levels of a column from those of all parts of its rows, in their order."""
+        """Merge the levels of a column over parts of its rows, in their order."""
         found = cls()
         for part in parts:
             found.counts.update(part.counts)
@@ -82,7 +82,7 @@ class Levels:
         return found
 
     def n_of(self, dtype: str) -> int:
-        """Return the number of rows that hold numbers, or dates."""
+        """Return how many rows hold numbers, or dates."""
         return sum(n for text, n in self.counts.items() if self.dtypes[text] == dtype)
 
     def parsed(self, dayfirst: bool | None) -> tuple[str, Style] | None:
@@ -104,9 +104,9 @@ def learn_reader(
     dayfirst: bool | None = None,
     accepts_strays: bool = False,
 ) -> tuple[Column, Array, list[str]]:
-    """Decide what a column holds; return how it is read, its numbers, and notes for its owner.
+    """Decide what a column holds; return how it is read, its numbers, and notes for the user.
 
-    Nearly all numbers, with some other texts among them, are an error, or these count as missing.
+    Stray texts among numbers are an error, or count as missing.
     """
     values = cells.read_column(column)
     is_declared = declares_category(getattr(column, "dtype", None) or getattr(column, "type", ""))
@@ -119,7 +119,7 @@ def learn_reader(
     else:
         reader = NumberColumn(name, unit=unit_of_dtype(values.dtype) or "number")
         if _is_row_number(values):
-            notes = [f"{name!r} looks like a row number: leave it out if it is one."]
+            notes = [f"{name!r} looks like a row number: drop it if it is one."]
     numbers = reader.read(values)
     # Whatever comes later, it tells nothing.
     is_empty = len(numbers) > 0 and np.isnan(numbers).all()
@@ -134,7 +134,7 @@ def choose_reader(
     dayfirst: bool | None = None,
     accepts_strays: bool = False,
 ) -> tuple[Column, list[str]]:
-    """Decide how a column of such levels is read, as `learn_reader` does."""
+    """Decide how a column with these levels is read, as `learn_reader` does."""
     if not levels.units:
         return SkippedColumn(name, NOTHING), []
     is_category = wanted == "category" or (wanted == "from_dtype" and is_declared)
@@ -144,18 +144,19 @@ def choose_reader(
     parsed = None if is_category or is_declared else levels.parsed(dayfirst)
     if parsed is not None:
         unit, style = parsed
-        words = _PLURALS[unit]
-        note = f"{name!r}: texts that are all {words} count as {words}."
+        words = PLURALS[unit]
+        note = f"{name!r} holds {words} as text: they are read as {words}."
         return NumberColumn(name, unit=unit, style=style), [note]
-    unit, told = (None, "") if is_category else _find_strays(name, levels)
+    unit = None if is_category else almost_all(levels)
     if unit is not None:
+        told = _describe_strays(name, levels, unit)
         if not accepts_strays:
             raise ValueError(
-                f"Column {told}: correct that or make it missing, or list the column in "
+                f"Column {told}. Correct those cells or make them missing, or list the column in "
                 "categorical_features."
             )
         reader = NumberColumn(name, unit=unit, accepts_text=True)
-        return reader, [f"{told}: that counts as missing."]
+        return reader, [f"{told}; these count as missing."]
     if wanted == "number" and levels.counts:
         text = next(iter(levels.counts))
         raise ValueError(
@@ -167,7 +168,7 @@ def choose_reader(
 
 
 def wanted_kinds(setting: Any, names: list[str], has_names: bool) -> list[Wanted]:
-    """Return what each column is to be by the parameter `categorical_features`."""
+    """Return the kind of each column that `categorical_features` asks for."""
     if isinstance(setting, str) and setting == "from_dtype":
         return ["from_dtype"] * len(names)
     is_list = isinstance(setting, Iterable) and not isinstance(setting, str)
@@ -195,7 +196,7 @@ def wanted_kinds(setting: Any, names: list[str], has_names: bool) -> list[Wanted
 
 
 def declares_category(dtype: Any) -> bool:
-    """Whether a type declares a column a category: in pandas, polars or Arrow."""
+    """Whether a type of pandas, polars or Arrow declares a column categorical."""
     return str(dtype).lower().startswith(("categor", "enum", "dictionary"))
 
 
@@ -210,7 +211,7 @@ def unit_of_dtype(dtype: Any) -> Literal["number", "days"] | None:
 
 @dataclass(frozen=True)
 class NumberFacts:
-    """What decides the outputs of numbers; that of parts of the rows adds up."""
+    """What determines the outputs of a column of numbers; facts of parts of the rows add up."""
 
     has_gaps: bool
     has_numbers: bool
@@ -219,7 +220,7 @@ class NumberFacts:
 
     @classmethod
     def of(cls, numbers: Array, unit: str) -> NumberFacts:
-        """Look at numbers."""
+        """Collect the facts about numbers."""
         present = numbers[~np.isnan(numbers)]
         parts = [part_of_date(part, present) for part in (PARTS if unit == "days" else ())]
         ends = [(own.min(initial=np.inf), own.max(initial=-np.inf)) for own in parts]
@@ -236,10 +237,10 @@ class NumberFacts:
 def number_outputs(
     facts: NumberFacts, some: Array, smooth: bool = True, trees: bool = False
 ) -> tuple[NumberOutput, ...]:
-    """Return what a column of numbers becomes for families of either kind; nothing of only gaps.
+    """Return what a column of numbers becomes for families of either kind; () if all is missing.
 
-    Medians of `some` numbers stand for missing ones. Of a date also the month, the weekday and the
-    hour, where they are not always the same.
+    Missing values become the median of `some` numbers. Dates also become their month, weekday and
+    hour, where these vary.
     """
     if not facts.has_numbers:
         return ()
@@ -265,7 +266,7 @@ def _median(present: Array) -> float:
 def learn_column(
     name: str, column: Any, max_levels: int, min_count: int, dayfirst: bool | None
 ) -> tuple[Column, list[str]]:
-    """Decide what a column holds and how it is encoded without labels; return notes, too."""
+    """Decide what a column holds and how to encode it without labels; also return notes."""
     reader, numbers, notes = learn_reader(name, column, dayfirst=dayfirst, accepts_strays=True)
     found: Column
     if isinstance(reader, CategoryColumn):
@@ -282,7 +283,7 @@ def learn_column(
 
 
 def _constant(name: str, numbers: Array) -> Column | None:
-    """Return a column that tells nothing, if it is one."""
+    """Return a skipped column if all values are the same, else None."""
     present = numbers[~np.isnan(numbers)]
     if present.min() < present.max() or len(present) < len(numbers):
         return None
@@ -292,9 +293,9 @@ def _constant(name: str, numbers: Array) -> Column | None:
 
 
 def _is_row_number(values: NDArray[Any]) -> bool:
-    """Whether values are such as numbers of rows are, of which some may be in another part."""
+    """Whether values look like row numbers, some of which may be in another part of the rows."""
     n = len(values)
-    if n < _MIN_NUMBERS or values.dtype.kind not in "iuf":
+    if n < MIN_NUMBERS or values.dtype.kind not in "iuf":
         return False
     if values.dtype.kind == "f" and not (np.isfinite(values) & (values == np.floor(values))).all():
         return False
@@ -305,23 +306,28 @@ def _is_row_number(values: NDArray[Any]) -> bool:
     return is_dense or bool((values == ordered).all() or (values == ordered[::-1]).all())
 
 
-def _find_strays(name: str, levels: Levels) -> tuple[str | None, str]:
-    """Return what nearly all texts are, and not all, and say which are not."""
+def almost_all(levels: Levels) -> str | None:
+    """Return "number" or "days" if nearly all texts, but not all, are that; else None."""
     n_present = levels.counts.total()
-    for unit, words in _PLURALS.items():
+    for unit in PLURALS:
         n = levels.n_of(unit)
-        if n >= _MIN_NUMBERS and _MIN_SHARE * n_present <= n < n_present:
-            others = [text for text, dtype in levels.dtypes.items() if dtype != unit]
-            shown = ", ".join(map(repr, others[:_MAX_SHOWN]))
-            rest = f" and {len(others) - _MAX_SHOWN} more" if len(others) > _MAX_SHOWN else ""
-            return unit, f"{name!r}: {n} of {n_present} values are {words}, but not {shown}{rest}"
-    return None, ""
+        if n >= MIN_NUMBERS and _MIN_SHARE * n_present <= n < n_present:
+            return unit
+    return None
+
+
+def _describe_strays(name: str, levels: Levels, unit: str) -> str:
+    others = [text for text, dtype in levels.dtypes.items() if dtype != unit]
+    shown = ", ".join(map(repr, others[:_MAX_SHOWN]))
+    rest = f" and {len(others) - _MAX_SHOWN} more" if len(others) > _MAX_SHOWN else ""
+    counts = f"{levels.n_of(unit)} of {levels.counts.total()} values are {PLURALS[unit]}"
+    return f"{name!r}: {counts}, but not {shown}{rest}"
 
 
 def _pooled(
     reader: CategoryColumn, numbers: Array, max_levels: int, min_count: int
 ) -> tuple[Column, list[str]]:
-    """Return a column of which frequent levels have an output each, and others one together."""
+    """Return a column with an output for each frequent level and one for all others."""
     name, n_levels, is_gap = reader.name, len(reader.levels), np.isnan(numbers)
     has_gaps = bool(is_gap.any())
     counts = np.bincount(numbers[~is_gap].astype(np.intp), minlength=n_levels)
@@ -340,23 +346,23 @@ def _pooled(
     marks = tuple(LevelOutput(level=at) for at in outputs)
     n_pooled, share = n_levels - len(kept), 1.0 - counts[kept].sum() / counts.sum()
     note = (
-        f"{name!r} has {n_levels} levels: {n_pooled} of them, in {share:.0%} of the rows, "
-        "are not told apart."
+        f"{name!r} has {n_levels} levels; {n_pooled} rare ones, in {share:.0%} of the rows, are "
+        "pooled."
     )
     column = CategoryColumn(name, levels, marks, is_unknown_missing=False)
     return column, [note] if n_pooled > len(kept) else []
 
 
 def _describe_looks(name: str, levels: Levels) -> list[str]:
-    """Say what texts seem to be that are not written as numbers and dates are."""
+    """Say which texts look like numbers or dates but are not written as such."""
     n_present = levels.counts.total()
     for dtype, (pattern, advice) in _LOOKS.items():
-        words = _PLURALS[dtype]
+        words = PLURALS[dtype]
         odd = [t for t, of in levels.dtypes.items() if of is None and re.fullmatch(pattern, t)]
         n_odd = sum(levels.counts[text] for text in odd)
         if odd and n_odd + levels.n_of(dtype) >= _MIN_SHARE * n_present:
             return [
-                f"{name!r}: texts such as {odd[0]!r} look like {words}, but count as categories: "
+                f"{name!r}: texts such as {odd[0]!r} look like {words} but are read as categories; "
                 f"{advice}."
             ]
     return []
