@@ -91,9 +91,9 @@ def wrapped(text: str, width: float, size: float) -> str:
 
 
 def shortened(name: str, length: int = 28) -> str:
-    """Return a name as one line that is no longer than that."""
-    name = " ".join(name.split())
-    return name if len(name) <= length else name[: length - 1] + "…"
+    """Return a name as one line that is no longer than that, with both of its ends."""
+    name, half = " ".join(name.split()), length // 2
+    return name if len(name) <= length else f"{name[:half]}…{name[half + 1 - length :]}"
 
 
 def set_labels(ax: Axes, x: str, y: str) -> None:

@@ -111,7 +111,9 @@ class ContributionDisplay(base.Display):
     def plot(self, ax: base.Axes | None = None, *, n_shown: int = 10, **kwargs: Any) -> Self:
         """Draw at most `n_shown` columns and one bar for the others; `kwargs` for `Axes.barh`."""
         ax = self._start(ax)
+        # Columns that the model leaves out add nothing.
         order = np.argsort(-np.abs(self.values), kind="stable")
+        order = order[: np.count_nonzero(self.values) or None]
         shown, rest = order[:n_shown], order[n_shown:]
         pairs = ((base.shortened(self.names[i], _NAME), self.cells[i]) for i in shown)
         labels = [f"{name} = {base.shortened(cell, _CELL)}" for name, cell in pairs]
@@ -173,4 +175,4 @@ def _text(cell: Any) -> str:
 
 def _number(value: float, style: str = ".3g") -> str:
     style = style if abs(value) < 1e3 or abs(value) >= 1e9 else ",.0f"
-    return f"{value:{style}}".replace("-", "\N{MINUS SIGN}")
+    return f"{value + 0.0:{style}}".replace("-", "\N{MINUS SIGN}")

@@ -132,6 +132,7 @@ def atom_table(model: FittedModel) -> Table:
         numbers = [Cell(number(c), key=float(c)) for c in coef[:, j]]
         rows.append([*counts, *numbers, Cell(text)])
     left_out = fitted.n_atoms - len(order)
-    notes = [f"The {count(left_out, 'smallest atom')} are left out."] if left_out else []
-    caption = f"The {count(fitted.n_atoms, 'atom')} and their coefficients."
+    notes = [f"Left out: the {count(left_out, 'atom')} of the smallest coefficients."]
+    notes *= left_out > 0
+    caption = f"All {count(fitted.n_atoms, 'atom')} and their coefficients"
     return Table(caption, heads, rows, notes, is_folded=True)

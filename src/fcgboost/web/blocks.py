@@ -78,12 +78,12 @@ class Code:
 
 @dataclass(frozen=True)
 class Explorer:
-    """A place where the page's script draws JSON data; until then the fallback is there."""
+    """A place where the page's script draws JSON data; without the script, the fallback stays."""
 
-    what: Literal["path", "intervals"]
+    what: Literal["path", "intervals", "thresholds"]
     data: Mapping[str, Any]
     hint: str
-    fallback: Sequence[Picture] = ()
+    fallback: Sequence[Block] = ()
 
 
 Block = str | Mapping[str, str] | list[Picture] | Table | Code | Explorer

@@ -4,6 +4,10 @@
 const SVG = new DOMParser().parseFromString("<svg></svg>", "text/html").body.firstChild
   .namespaceURI;
 const [LEFT, RIGHT, TOP, GAP] = [66, 12, 22, 26];
+// Halves are rounded as Python does.
+const DIGITS = (n) => new Intl.NumberFormat("en", {
+  minimumFractionDigits: n, maximumFractionDigits: n, useGrouping: false, roundingMode: "halfEven",
+});
 const COMPACT = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 2 });
 
 function fill(node, attributes, children) {
@@ -44,7 +48,7 @@ function minus(text) {
 }
 
 function percent(share, digits = 1) {
-  return `${(100 * share).toFixed(digits)}\u202f%`;
+  return `${DIGITS(digits).format(100 * share)}\u202f%`;
 }
 
 function number(value) {

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from sklearn.inspection import permutation_importance
 
-from fcgboost.plotting.base import usual_range
 from fcgboost.tables import CategoryColumn
 from fcgboost.training.scoring import winners
 from fcgboost.web.models import Array, Evaluation, FittedModel
@@ -17,8 +16,6 @@ _N_REPEATS = 5
 _MOST_COLUMNS, _MOST_ROWS, _FEWEST_ROWS = 60, 2000, 100
 # Products of a row and an atom that all permutations may take, a few seconds' worth.
 _MOST_PRODUCTS = 2_000_000_000
-# Rows with margins farther from all others than this have no part in means.
-_NEAR = 10.0
 _N_VALUES, _MOST_MEANS, _MOST_LEVELS = 25, 300, 12
 
 
@@ -34,7 +31,11 @@ class Importances:
 
 @dataclass(frozen=True, eq=False)
 class Dependence:
-    """The mean decision values, of shape (n_values, n_outputs), of rows given a column's value."""
+    """What a model predicts on average if all rows have the same value in one column.
+
+    The means, of shape (n_values, n_outputs), are probabilities, or decision values of a model
+    without them; for two classes they are those of the second.
+    """
 
     place: int
     values: Any
@@ -76,10 +77,7 @@ def find_dependences(
     scikit-learn's `partial_dependence` sets one feature at a time, and a column may be several.
     """
     rows = evaluation.some(min(_MOST_MEANS, importances.n_rows))
-    # One broken row must not be all of a mean.
-    margins = evaluation.margins[rows]
-    low, high = usual_range(margins, _NEAR)
-    numbers = evaluation.some_numbers(rows[(margins >= low) & (margins <= high)])
+    numbers = evaluation.some_numbers(rows)
     order = np.argsort(-importances.mean, kind="stable")[:most]
     return [_dependence(model, numbers, importances.places[i]) for i in order]
 
@@ -101,5 +99,5 @@ def _dependence(model: FittedModel, numbers: Array, place: int) -> Dependence:
     for i, setting in enumerate(settings):
         changed = numbers.copy()
         changed[:, place] = setting
-        means[i] = model.decision(changed).mean(axis=0)
+        means[i] = model.response(changed).mean(axis=0)
     return Dependence(place, values, means)

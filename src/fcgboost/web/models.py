@@ -92,6 +92,19 @@ class FittedModel:
         """Return decision values, of shape (n_samples, n_outputs), of cells that were read."""
         return np.asarray(self.classifier.model_.decision(self.inputs.encode(numbers)))
 
+    @property
+    def has_proba(self) -> bool:
+        return hasattr(self.classifier, "predict_proba")  # not with the hinge
+
+    def response(self, numbers: Array) -> Array:
+        """Return the probabilities of every output, or decision values where there are none."""
+        decision = self.decision(numbers)
+        if not self.has_proba:
+            return decision
+        values = decision[:, 0] if decision.shape[1] == 1 else decision
+        proba = np.asarray(precomputed(self.classifier, values).predict_proba(None))
+        return proba[:, 1:] if decision.shape[1] == 1 else proba
+
     def largest(self, most: int) -> list[int]:
         """Return the places of the columns that matter most and are not left out, in order."""
         places = [j for j, column in enumerate(self.columns) if column.n_outputs]
@@ -135,6 +148,12 @@ class Evaluation:
         """The place of every true label among the classes; -1 for a label that is none."""
         is_one = self.y[:, None] == self.model.classes[None, :]
         return np.where(is_one.any(axis=1), is_one.argmax(axis=1), -1)
+
+    @property
+    def baseline(self) -> tuple[Any, float]:
+        """The most frequent class, and the share of the rows that belong to it."""
+        counts = np.bincount(self.codes[self.codes >= 0], minlength=len(self.model.classes))
+        return self.model.classes[counts.argmax()], float(counts.max() / len(self))
 
     @cached
     def margins(self) -> Array:
@@ -214,8 +233,7 @@ def evaluate_model(model: FittedModel, X: Any, y: Any) -> Evaluation:
     decision = np.asarray(classifier.decision_function(inputs))
     found = precomputed(classifier, decision)
     labels = found.predict(None)
-    has_proba = hasattr(classifier, "predict_proba")  # not with the hinge
-    proba = np.asarray(found.predict_proba(None)) if has_proba else None
+    proba = np.asarray(found.predict_proba(None)) if model.has_proba else None
     scores = score_predictions(truth, labels, proba, classifier.classes_)
     named = replace(model, inputs=_named_as(model, X))
     return Evaluation(named, X, inputs, truth, labels, decision, proba, scores)
