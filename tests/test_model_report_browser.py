@@ -260,7 +260,7 @@ def test_the_matrix_precision_and_recall_follow_the_threshold(
     check(model.predict(X) == "yes")
     box = page.locator("#performance svg.chart").first.bounding_box()
     page.mouse.click(box["x"] + box["width"] - 30, box["y"] + 40)
-    assert rates_of(page)["recall"] == "100.0\u202f%"
+    assert float(rates_of(page)["recall"].removesuffix("\u202f%")) > 95.0
     page.select_option("#positive-class", "0")
     assert matrix_of(page)[0].sum() == np.sum(~is_yes)
     page.context.close()

@@ -183,20 +183,6 @@ def test_the_boundary_of_several_classes_has_many_steps_too() -> None:
     assert len(path["frames"]) >= min(40, len(clf.trace_))
 
 
-def test_the_page_says_which_lines_it_has_and_why_the_step_was_chosen(
-    page: Reader, model: FCGBoostClassifier, judged: tuple[Any, Any], show: Show
-) -> None:
-    few = FCGBoostClassifier("relu", max_iter=3, random_state=0).fit(*labelled(300, 0))
-    few_text, none_text = (show(one, *judged).text for one in (few, model.truncate(0)))
-    why = 'max_iter="auto" chooses among multiples of k₀'
-    assert why in page.text
-    assert why not in few_text + none_text
-    assert "Dashed: the chosen number of steps." in few_text
-    assert "Dotted: k₀" not in few_text
-    assert "truncated to no step at all" in none_text
-    assert "Dashed" not in none_text
-
-
 # ---- errors
 
 

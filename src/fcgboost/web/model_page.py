@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from importlib.metadata import version
-from itertools import pairwise
 from numbers import Real
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ from fcgboost.web.atoms import atom_table, dictionary_name
 from fcgboost.web.blocks import Block, Card, Cell, Code, Explorer, Head, Section, Table
 from fcgboost.web.models import Evaluation, FittedModel, evaluate_model, take_apart
 from fcgboost.web.page import write_page
-from fcgboost.web.path import PathRecord, find_path, path_data
+from fcgboost.web.path import find_path, path_data
 from fcgboost.web.pictures import (
     draw_boundary,
     draw_columns,
@@ -146,8 +145,9 @@ def _lead(model: FittedModel, evaluation: Evaluation | None) -> list[str]:
     what = f"tells {names[1]} from {names[0]}"
     if len(names) > 2:
         what = f"predicts one of {count(len(names), 'class')}"
-    fitted, loop = _time(model)
-    lines = [f"A model of {atoms}{fitted} that {what}.{loop}"]
+    seconds = classifier.about_.get("seconds")
+    fitted = f", fitted in {text.seconds(float(seconds))}," if isinstance(seconds, Real) else ""
+    lines = [f"A model of {atoms}{fitted} that {what}."]
     if evaluation is None:
         lines.append("No data was given, so this page shows what the model file holds.")
         n = model.about_part("test").get("n_samples")
@@ -160,15 +160,6 @@ def _lead(model: FittedModel, evaluation: Evaluation | None) -> list[str]:
         f"{count(len(evaluation), 'row')} given. The model is right for "
         f"{percent(accuracy.value)} (95 % interval: {text.interval('accuracy', accuracy)}).",
     ]
-
-
-def _time(model: FittedModel) -> tuple[str, str]:
-    """Say how long the fit took or, in a sentence of its own, how long its loop did."""
-    recorded, k = model.classifier.about_.get("seconds"), model.classifier.n_iter_
-    if isinstance(recorded, Real):
-        return f", fitted in {text.seconds(float(recorded))},", ""
-    loop = model.classifier.trace_[k - 1].seconds if model.has_path and k else 0.0
-    return "", f" Its greedy loop took {text.seconds(loop)}." if loop > 0.0 else ""
 
 
 def _cards(model: FittedModel, evaluation: Evaluation | None) -> list[Card]:
@@ -219,7 +210,7 @@ def _path(model: FittedModel, evaluation: Evaluation | None) -> list[Block]:
             why = "The fit made no step: the model is a constant."
         return [f"{why} {_ending(model)}", *([stills] if stills else []), atom_table(model)]
     path = find_path(model, evaluation, plane)
-    sentences = [_step(model), _marked_lines(path), _choice(path)]
+    sentences = [_step(model)]
     if plane is not None and len(path.frames) < path.n_steps:
         sentences.append(
             f"The curves have all {count(path.n_steps, 'step')}; the page holds the boundary after "
@@ -246,50 +237,16 @@ def _row(model: FittedModel, evaluation: Evaluation, reasons: Reasons | None) ->
     return [words, [draw_row(model, reasons, found)]]
 
 
-def _marked_lines(path: PathRecord) -> str:
-    """Explain the lines that the picture of the path has."""
-    chosen, k0 = path.model.classifier.n_iter_, path.model.k0
-    has_k0 = k0 <= path.n_steps and k0 != chosen
-    if chosen == 0:
-        line = "The model is truncated to no step at all: it is a constant."
-        return f"{line} Dotted: k₀, the number of steps that theory suggests." if has_k0 else line
-    also = ", which is also k₀, the number that theory suggests" if k0 == chosen else ""
-    line = f"Dashed: the chosen number of steps{also}."
-    return f"{line} Dotted: k₀, the number that theory suggests." if has_k0 else line
-
-
-def _choice(path: PathRecord) -> str:
-    """Say why the chosen step need not be the lowest point of the curve."""
-    classifier: Any = path.model.classifier
-    known = {name for curves in path.panels.values() for name in curves}
-    is_validated = bool(known & {"validation", "cross-validation"})
-    k, k0 = classifier.n_iter_, path.model.k0
-    if not is_validated or vars(classifier).get("max_iter") != "auto":
-        return ""
-    if _is_preset(_found(path.model)) or k == 0 or (k % k0 and k != path.n_steps):
-        return ""
-    return (
-        'max_iter="auto" chooses among multiples of k₀ and the end of the path, so the curve may '
-        "be lower elsewhere."
-    )
-
-
 def _step(model: FittedModel) -> str:
     found = _found(model)
-    each = "" if len(model.classes) == 2 else " for every class"
-    scheme = found.scheme
+    scheme, each = found.scheme, "" if len(model.classes) == 2 else " for every class"
     if scheme != "fully_corrective" and not isinstance(scheme, FullyCorrective):
         return f"Every step moves the coefficient of one atom{each}."
-    # Atoms leave by the user's wish or, as a preset has it, by the path.
-    sizes = [step.n_atoms for step in found.trace_]
-    removes = found.removal is not None or any(b < a for a, b in pairwise(sizes))
-    leave = " Atoms that matter least are removed again." if removes else ""
     # A step of a mean of paths has the objectives of all.
-    n_paths = len(found.trace_[0].objectives) // len(found.model_.intercept) if sizes else 1
+    n_paths = len(found.trace_[0].objectives) // len(found.model_.intercept)
     mean = f"The model is the mean of {count(n_paths)} paths. " if n_paths > 1 else ""
-    step = f"Every step{' of each' if n_paths > 1 else ''} adds an atom{each}"
     often = " whenever the model has grown enough" if _is_preset(found) else ""
-    return f"{mean}{step} and refits all coefficients{often}.{leave}"
+    return f"{mean}Every step adds an atom{each}, and all coefficients are refitted{often}."
 
 
 def _found(model: FittedModel) -> Any:

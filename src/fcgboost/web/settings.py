@@ -13,6 +13,8 @@ from fcgboost.names import NAMES
 #: The page's first fit takes a tenth of a second, the largest of these sizes some seconds.
 MOST_SAMPLES, MOST_STEPS = 2000, 200
 AUTO: Literal["auto"] = "auto"
+#: Names of a dictionary that stand for a whole set-up, which chooses all other settings itself.
+PRESETS = ("auto", "compact")
 
 
 class RefusalError(ValueError):
@@ -25,9 +27,10 @@ class RefusalError(ValueError):
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings of one fit; the names of `FCGBoostClassifier` and `make_simulation` where both.
+    """The settings of one fit, named as in `FCGBoostClassifier` and `make_simulation`.
 
     `level` is the share of labels that flip: of all, or of those far from the boundary ("outlier").
+    Tables ignore `n_samples`: all their rows are used.
     """
 
     data: str = "simulation"
@@ -81,12 +84,12 @@ class Number:
 
 
 CHECKS: Mapping[str, Choice | Number] = {
-    "data": Choice(("simulation", "moons", "rings")),
+    "data": Choice(("simulation", "moons", "rings", "cancer", "wine", "digits")),
     "noise": Choice(("none", "uniform", "outlier")),
     "level": Number(0.0, 0.5),
     "n_samples": Number(20, MOST_SAMPLES, is_whole=True),
     "seed": Number(0, 9999, is_whole=True),
-    "dictionary": Choice(("gauss", "polynomial", "sigmoid", "relu")),
+    "dictionary": Choice((*PRESETS, "gauss", "relu", "sigmoid", "polynomial", "tree")),
     "width": Number(0.05, 5.0),
     "degree": Number(1, 8, is_whole=True),
     "loss": Choice(tuple(NAMES["loss"])),
