@@ -4,10 +4,6 @@
 const SVG = new DOMParser().parseFromString("<svg></svg>", "text/html").body.firstChild
   .namespaceURI;
 const [LEFT, RIGHT, TOP, GAP] = [66, 12, 22, 26];
-// Halves are rounded as Python does.
-const DIGITS = (n) => new Intl.NumberFormat("en", {
-  minimumFractionDigits: n, maximumFractionDigits: n, useGrouping: false, roundingMode: "halfEven",
-});
 const COMPACT = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 2 });
 
 function fill(node, attributes, children) {
@@ -48,7 +44,9 @@ function minus(text) {
 }
 
 function percent(share, digits = 1) {
-  return `${DIGITS(digits).format(100 * share)}\u202f%`;
+  // As Python does, which rounds an exact half to the even digit.
+  const isHalf = digits === 1 && (100 * share) % 1 === 0.25;
+  return `${(100 * share - 0.01 * isHalf).toFixed(digits)}\u202f%`;
 }
 
 function number(value) {
