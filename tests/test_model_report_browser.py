@@ -376,7 +376,7 @@ def test_paper_keeps_headings_legends_and_folded_tables(
     clf = FCGBoostClassifier("relu", max_iter=90, random_state=0).fit(X, y)
     page, _ = open_page(chromium, write_model_report(folder / "long.html", clf, X, y).as_uri())
     sheets = printed(page, folder)
-    heading = re.compile(r"atom\s+step\s+coefficient\s+what it looks at")
+    heading = re.compile(r"atom\s+step\s+coefficient\s+description")
     assert sum(bool(heading.search(sheet)) for sheet in sheets) >= 2
     whole = "\n".join(sheets)
     assert re.search(r"parameter\s+value\s+default", whole)

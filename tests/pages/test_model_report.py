@@ -54,7 +54,7 @@ def test_the_time_of_the_fit_is_that_of_the_model_file(
 
 
 def test_what_the_scores_are_is_said_beside_them(page: Reader, show: Show) -> None:
-    assert "Log-loss: every probability is first clipped to between 1/(2m)" in page.text
+    assert "Log-loss: probabilities are clipped to between 1/(2m)" in page.text
     titles = [a["title"] for tag, a in page.elements if tag == "li" and "title" in a]
     assert len(titles) == 1
     assert str(titles[0]).startswith("Log-loss:")
@@ -62,7 +62,7 @@ def test_what_the_scores_are_is_said_beside_them(page: Reader, show: Show) -> No
     y = (X[:, 0] > 0.3).astype(int) + (X[:, 1] > 0.6)
     clf = FCGBoostClassifier("gauss", max_iter=4, random_state=0).fit(X, y)
     several = show(clf, X, y)
-    assert "Brier score: of several classes, half the squared distance" in several.text
+    assert "Brier score: with several classes, half the squared distance" in several.text
 
 
 def test_the_errors_along_the_path_are_those_of_truncated_models(

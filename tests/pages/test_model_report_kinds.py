@@ -49,7 +49,7 @@ def test_without_data_the_page_shows_what_the_model_file_knows(
     treatment = {row[0]: row[heads.index("encoding")] for row in rows}
     assert treatment["city"] == "one of Bern, Oslo and Rome"
     assert treatment["age"].startswith("a missing value becomes")
-    heads, rows = page.table("what it looks at")
+    heads, rows = page.table("description")
     assert [float(row[2].replace("\N{MINUS SIGN}", "-")) for row in rows] == pytest.approx(
         clf.atom_coef_[0], rel=1e-3
     )

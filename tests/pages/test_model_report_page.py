@@ -236,9 +236,9 @@ def comparison() -> Comparison:
 def test_a_comparison_s_page_has_every_method(tmp_path: Path) -> None:
     path = write_comparison_report(tmp_path / "page.html", comparison(), title="Which?")
     page = read(path)
-    assert page.text.startswith("Which? Which? 3 methods fitted to the same 750 rows")
+    assert page.text.startswith("Which? Which? 3 methods, trained on the same 750 rows")
     heads, rows = page.table("method")
-    assert heads == ["method", "Accuracy", "Brier score", "AUC", "time of the fit", "size", "note"]
+    assert heads == ["method", "Accuracy", "Brier score", "AUC", "fit time", "size", "note"]
     assert rows[0][:2] == ["a <b>rival</b>", "90.0 %80.0 to 95.0 %"]
     assert rows[1] == [
         "fcgboost",
@@ -265,8 +265,8 @@ def test_a_comparison_s_page_says_what_methods_were_given_and_leaves_the_baselin
     page = read(
         write_comparison_report(tmp_path / "p.html", Comparison(data, (*plain.rows, baseline)))
     )
-    assert "Every method has 1 thread. fcgboost is given the 4 columns of the data, " in page.text
-    assert "all others the same 7 columns of numbers made from them." in page.text
+    assert "Every method has 1 thread. fcgboost reads the 4 columns of the table itself; " in page.text
+    assert "all others get 7 encoded columns." in page.text
     assert "Fastest fit 0.1 s fcgboost" in " ".join(page.text.split())
 
 

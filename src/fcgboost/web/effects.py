@@ -1,4 +1,4 @@
-"""What a model's predictions owe to each column: permutation importance, partial dependence."""
+"""Permutation importance and partial dependence of the columns."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _N_VALUES, _MOST_MEANS, _MOST_LEVELS = 25, 300, 12
 
 @dataclass(frozen=True, eq=False)
 class Importances:
-    """What the accuracy loses when the values of each column are permuted among so many rows."""
+    """Permutation importances: the drop in accuracy when a column of `n_rows` rows is permuted."""
 
     places: list[int]
     mean: Array
@@ -31,10 +31,10 @@ class Importances:
 
 @dataclass(frozen=True, eq=False)
 class Dependence:
-    """What a model predicts on average if all rows have the same value in one column.
+    """Partial dependence: mean predictions if all rows had the same value in one column.
 
-    The means, of shape (n_values, n_outputs), are probabilities, or decision values of a model
-    without them; for two classes they are those of the second.
+    The means, of shape (n_values, n_outputs), are probabilities, or decision values if the model
+    has none; with two classes, of the second.
     """
 
     place: int
@@ -43,7 +43,7 @@ class Dependence:
 
 
 def find_importances(model: FittedModel, evaluation: Evaluation) -> Importances | None:
-    """Permute every column of some rows; None for a constant, or where it would take too long."""
+    """Permute every column in a sample of rows; None for a constant, or if it would take long."""
     if model.classifier.n_atoms_ == 0:
         return None
     places = model.largest(_MOST_COLUMNS)
@@ -62,7 +62,7 @@ def find_importances(model: FittedModel, evaluation: Evaluation) -> Importances 
         values = decision[:, 0] if decision.shape[1] == 1 else decision
         return float(np.mean(winners(values, classifier.classes_) == y))
 
-    # A column is shuffled as a whole, whatever it becomes: what is permuted is the row it is of.
+    # A column is permuted as a whole, however it is encoded: so row numbers are permuted.
     sources = np.tile(np.arange(len(rows))[:, None], len(places))
     options = {"scoring": accuracy, "n_repeats": _N_REPEATS, "random_state": 0}
     found = permutation_importance(model.classifier, sources, evaluation.y[rows], **options)
@@ -72,7 +72,7 @@ def find_importances(model: FittedModel, evaluation: Evaluation) -> Importances 
 def find_dependences(
     model: FittedModel, evaluation: Evaluation, importances: Importances, most: int
 ) -> list[Dependence]:
-    """Return the partial dependence on the most important columns, from some rows.
+    """Return the partial dependence on the most important columns, on a sample of rows.
 
     scikit-learn's `partial_dependence` sets one feature at a time, and a column may be several.
     """

@@ -40,7 +40,7 @@ def make_classifier(settings: Settings) -> FCGBoostClassifier:
 
 
 class Fit:
-    """A path, fitted when the object is made; it ends when a step finds it stale."""
+    """A fitted path; the fit ends early if it is stale."""
 
     def __init__(self, settings: Settings, is_stale: Callable[[], bool]) -> None:
         self.settings = settings
@@ -60,17 +60,17 @@ class Fit:
 
     @property
     def is_cut(self) -> bool:
-        """Whether the time limit ended the path: another time it may be longer."""
+        """Whether the time limit ended the path."""
         return self.classifier.status_ is Status.CALLBACK
 
     @property
     def marked_steps(self) -> int:
-        """The number of steps that a preset has chosen, or else the theory's k0."""
+        """The number of steps that a preset chose, or k0."""
         is_chosen = self.settings.dictionary in PRESETS
         return self.classifier.n_iter_ if is_chosen else theory_steps(len(self.sample.y))
 
     def summary(self) -> dict[str, Any]:
-        """Return what does not depend on the number of steps: points, path and atoms."""
+        """Return all that does not depend on the chosen step: points, path and atoms."""
         settings, sample = self.settings, self.sample
         rule = samples.truth(settings.data, sample.X_test)
         bayes = None if rule is None else float(np.mean((rule >= 0.0) != (sample.y_test > 0.0)))
@@ -148,7 +148,7 @@ class Fit:
         return {"kind": kind, "rows": positions.places.tolist()}
 
     def _ending(self) -> str:
-        """Say why the path ended; of a path that was cut, what would help."""
+        """Say why the path ended, and what helps if it was cut."""
         if not self.is_cut:
             is_preset = self.settings.dictionary in PRESETS
             return "Chosen on held-out rows." if is_preset else self.classifier.status_.value
@@ -167,7 +167,7 @@ class SupersededError(RefusalError):
 
 
 class FitQueue:
-    """Requests of several threads: tabs wait in line, and of a tab only the newest counts."""
+    """A queue of requests: tabs take turns, and only the newest request of a tab counts."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -179,7 +179,7 @@ class FitQueue:
 
     @contextmanager
     def turn(self, request: FitRequest) -> Iterator[Fit]:
-        """Make the fit of a request, or raise if there is a newer one of the same tab.
+        """Fit what a request asks for, or raise if the same tab has sent a newer one.
 
         No other fit is made while the context is open: what is computed beside a fit that begins
         can slow it down many times. Requests of a tab may come in otherwise than they were sent:
@@ -204,13 +204,13 @@ class FitQueue:
             return fit
 
     def step(self, request: FitRequest) -> Fit:
-        """Return a fit to look at one of its steps: a kept one disturbs nobody."""
+        """Return a fit to look at one of its steps, from the cache if possible."""
         # In a line of its own: a step that was asked for does not end the tab's next fit.
         alone = FitRequest(request.settings, request.k, f"step of {request.tab}", request.order)
         return self._kept_fit(request.settings) or self.fit(alone)
 
     def close(self) -> None:
-        """Drop the fit in work and all that wait."""
+        """Drop the current fit and all that wait."""
         with self._changed:
             self._newest.clear()
             self._changed.notify_all()
@@ -238,7 +238,7 @@ class FitQueue:
         return fit
 
     def _keep(self, fit: Fit) -> None:
-        """Keep a fit; of two that were cut the longer one, which has the steps of both."""
+        """Cache a fit; of two that were cut, the longer one."""
         kept = self._kept.get(fit.settings)
         if kept is None or kept.n_steps <= fit.n_steps:
             self._kept[fit.settings] = fit

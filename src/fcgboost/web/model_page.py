@@ -181,7 +181,7 @@ def _cards(model: FittedModel, evaluation: Evaluation | None) -> list[Card]:
 
 
 def _recorded_scores(model: FittedModel) -> dict[str, Score]:
-    """Return the scores that travel along in a model file, as far as they are scores."""
+    """Return the scores that are stored in a model file, if they are valid."""
     recorded, found = model.about_part("test").get("scores"), {}
     for name, value in recorded.items() if isinstance(recorded, Mapping) else ():
         parts = value if isinstance(value, Mapping) else {}
@@ -250,12 +250,12 @@ def _step(model: FittedModel) -> str:
 
 
 def _found(model: FittedModel) -> Any:
-    """Return the classifier; of a search, the one that it found."""
+    """Return the classifier, or the best one of a search."""
     return vars(model.classifier).get("best_estimator_", model.classifier)
 
 
 def _is_preset(found: Any) -> bool:
-    """Whether a name stands for several families, with their ridge and steps to be chosen."""
+    """Whether the dictionary is a preset."""
     used = found.model_.dictionary
     has_chosen = isinstance(used, UnionDictionary) or used.corrects_leaves
     return isinstance(found.dictionary, str) and has_chosen
@@ -294,7 +294,7 @@ def _making(model: FittedModel) -> list[Block]:
 
 
 def _recorded_facts(model: FittedModel) -> dict[str, str]:
-    """Return what a model file says about its fit and its data, as far as it makes sense."""
+    """Return what a model file says about its fit and its data, where it is valid."""
     about, data, test = model.classifier.about_, model.about_part("data"), model.about_part("test")
     counts = data.get("class_counts")
     facts: list[tuple[str, Any, type, Any]] = [

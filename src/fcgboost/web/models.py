@@ -1,4 +1,4 @@
-"""What a report is about: a fitted model, and its predictions for the rows it is evaluated on."""
+"""The subject of a report: a fitted model, and its predictions for the rows given."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class FittedModel:
-    """A classifier, the encoder before it, if there is one, and what atoms see of a table."""
+    """A classifier, the encoder before it, if any, and the inputs that atoms see."""
 
     encoder: TableEncoder | None
     classifier: BaseFCGBoost
@@ -44,7 +44,7 @@ class FittedModel:
         return self.classifier.classes_
 
     def about_part(self, key: str) -> Mapping[str, Any]:
-        """Return a mapping of what travels along in a model file; empty where there is none."""
+        """Return a mapping stored in the model file; empty if there is none."""
         found = self.classifier.about_.get(key)
         return found if isinstance(found, Mapping) else {}
 
@@ -64,7 +64,7 @@ class FittedModel:
 
     @property
     def k0(self) -> int:
-        """The theory's number of steps for the data of the fit."""
+        """The number of steps that theory suggests for the training data."""
         return theory_k0(self.classifier)
 
     @cached
@@ -115,7 +115,7 @@ class FittedModel:
 
     @property
     def has_dollars(self) -> bool:
-        """Whether a name has a sign that pictures could take for the beginning of a formula."""
+        """Whether a name contains a dollar, which matplotlib would take for a formula."""
         return any("$" in name for name in (*self.feature_names, *map(str, self.classes)))
 
     @property
@@ -157,12 +157,12 @@ class Evaluation:
 
     @cached
     def margins(self) -> Array:
-        """How far the true class is ahead, y f(x) for two classes; below 0 is a mistake."""
+        """The lead of the true class, y f(x) for two classes; negative for mistakes."""
         return margins_of(self.codes, self.decision)
 
     @cached
     def mistakes(self) -> NDArray[np.intp]:
-        """The rows that are classified wrongly, the worst first."""
+        """The misclassified rows, the worst first."""
         wrong = np.flatnonzero(self.labels != self.y)
         return wrong[np.argsort(self.margins[wrong], kind="stable")]
 
@@ -191,7 +191,7 @@ class Evaluation:
         return np.array(found.toarray() if sparse.issparse(found) else found, dtype=np.float64)
 
     def some(self, most: int, *, known: bool = False) -> NDArray[np.intp]:
-        """Draw at most so many rows, or rows whose class is known; the same ones at every call."""
+        """Sample at most so many rows, if wanted of known classes; the same ones at every call."""
         rows = np.flatnonzero(self.codes >= 0) if known else np.arange(len(self))
         if len(rows) <= most:
             return rows
@@ -213,7 +213,7 @@ def take_apart(model: Any) -> FittedModel:
 
 
 def evaluate_model(model: FittedModel, X: Any, y: Any) -> Evaluation:
-    """Let a model predict for rows."""
+    """Evaluate a model on rows."""
     if hasattr(X, "column_names"):  # an Arrow table
         X = X.to_pandas()
     elif not hasattr(X, "columns"):  # no data frame of any library

@@ -1,4 +1,4 @@
-"""The path of a fit, step by step, as the page's script draws it."""
+"""The training path, step by step, as the page's script draws it."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def _frames(model: FittedModel, plane: Plane | None, best: int | None) -> list[i
 
 
 def _strongest(path: PathRecord) -> dict[str, Any]:
-    """Return every atom's largest coefficient, and the class that it is of."""
+    """Return every atom's largest coefficient, and its class."""
     codes = [np.abs(step.coef).argmax(axis=0) for step in path.shown_steps]
     pairs = zip(path.shown_steps, codes, strict=True)
     values = [step.coef[code, np.arange(len(code))] for step, code in pairs]

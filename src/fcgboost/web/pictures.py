@@ -32,12 +32,12 @@ _MOST_DEPENDENCES, _MOST_LINES = 3, 4
 
 
 def draw_columns(model: FittedModel, evaluation: Evaluation | None) -> list[Picture]:
-    """Draw what predictions depend on: by permutations, or else by what the model itself says."""
+    """Draw permutation importance and partial dependence, or else the model's own influences."""
     return list(_of_columns(model, evaluation) if evaluation else ()) or list(_of_model(model))
 
 
 def draw_curves(curve: Curve, has_dollars: bool) -> list[Picture]:
-    """Draw the ROC and the precision-recall curve of a class as they are without a script."""
+    """Draw the ROC and the precision-recall curve of a class, for readers without scripts."""
     recall = curve.true / curve.n_positive
     precision = curve.true / np.maximum(1, curve.true + curve.false)
     share, name = curve.n_positive / (curve.n_positive + curve.n_negative), quoted(curve.name)
@@ -61,7 +61,7 @@ def draw_curves(curve: Curve, has_dollars: bool) -> list[Picture]:
 
 
 def draw_path(path: PathRecord) -> Picture:
-    """Draw the path as it is without a script."""
+    """Draw the path, for readers without scripts."""
     model, (ylabel, curves) = path.model, next(iter(path.panels.items()))
     chosen = dict.fromkeys(curves, model.classifier.n_iter_)
     with drawing(model.has_dollars) as ax:
@@ -70,7 +70,7 @@ def draw_path(path: PathRecord) -> Picture:
 
 
 def draw_boundary(plane: Plane) -> Picture:
-    """Draw the boundary as it is without a script."""
+    """Draw the boundary, for readers without scripts."""
     model, known = plane.model, plane.evaluation.some(_MOST_POINTS, known=True)
     whole = make_pipeline(FunctionTransformer(plane.rows), model.classifier)
     names: dict[str, Any] = {"xlabel": plane.names[0], "ylabel": plane.names[1]}
@@ -97,7 +97,7 @@ def draw_row(model: FittedModel, reasons: Reasons, label_: Any) -> Picture:
 
 
 def draw_predictions(model: FittedModel, evaluation: Evaluation) -> list[Picture]:
-    """Draw whether probabilities are calibrated, and how clear the decisions are."""
+    """Draw calibration and margins."""
     rows = evaluation.some(_MOST_ROWS, known=True)
     part = "" if len(rows) == len(evaluation) else f" Drawn from {count(len(rows), 'row')}."
     data = (model.classifier, evaluation.some_inputs(rows), evaluation.y[rows])
@@ -173,7 +173,7 @@ def _dependence(model: FittedModel, one: Dependence, name: str) -> Picture:
 
 
 def _name_values(ax: Any, column: Column, values: Any) -> None:
-    """Write levels and dates at the axis of values."""
+    """Label the axis with levels or dates."""
     if isinstance(values, list):
         turned = 90 if len(values) > 4 else 0
         names = [shortened(value, 14) for value in values]

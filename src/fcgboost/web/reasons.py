@@ -22,7 +22,7 @@ _MOST_REASONS, _LONGEST = 3, 40
 
 @dataclass(frozen=True, eq=False)
 class Reasons:
-    """The worst mistakes in words and, last in the explanation, the row that is drawn."""
+    """Explanations of the worst mistakes and, as the last row, of the row that is drawn."""
 
     why: dict[int, str]
     row: int
@@ -31,7 +31,7 @@ class Reasons:
 
 
 def find_reasons(model: FittedModel, evaluation: Evaluation, row: int | None) -> Reasons | None:
-    """Explain the worst mistakes and a row, or the worst; None where it would take too long."""
+    """Explain the worst mistakes and one row; None if it would take too long."""
     classifier, X = model.classifier, evaluation.X
     # Trees and linear atoms take next to no time.
     members = by_family(classifier.model_.dictionary, classifier.atoms_, len(model.feature_names))

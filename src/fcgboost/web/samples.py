@@ -99,15 +99,15 @@ def draw(settings: Settings) -> Sample:
 
 
 def truth(data: str, points: Array) -> Array | None:
-    """Return values that are positive where the best rule says +1; None of a table.
+    """Return values that are positive where the best rule predicts +1; None for tables.
 
-    Of points that scatter, the logarithm of how much likelier +1 is than -1.
+    For moons and rings, the log-likelihood ratio of the two labels.
     """
     return None if data in TABLES else _margin(data, points)
 
 
 def names(data: str) -> dict[str, tuple[str, str]]:
-    """Return what the axes and the labels are called."""
+    """Return the names of the axes and of the labels."""
     if data in TABLES:
         return {"axes": _COMPONENTS, "labels": TABLES[data].labels}
     return {"axes": ("x₁", "x₂"), "labels": ("label −1", "label +1")}

@@ -64,7 +64,7 @@ def column_table(model: FittedModel, evaluation: Evaluation | None) -> Table:
 
 
 def influence_words(model: FittedModel) -> str:
-    """Say what influence is."""
+    """Define influence in words."""
     if isinstance(model.classifier.model_.dictionary, SmoothDictionary):
         return "the mean absolute slope of the decision value, in standardised units"
     return "the mean absolute change of the decision value when the column is permuted"

@@ -38,7 +38,7 @@ class Curve:
 
 
 def find_curves(model: FittedModel, evaluation: Evaluation) -> list[Curve]:
-    """Return the curves of all classes that some rows belong to and others do not."""
+    """Return the curves of all classes that have both positive and negative rows."""
     scores, default = evaluation.decision, 0.0
     if evaluation.proba is not None:
         scores, default = evaluation.proba, 0.5
