@@ -15,11 +15,18 @@ from fcgboost.web import Playground
 OUT = Path(__file__).parent / "_static" / "playground.png"
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 
-path = next(filter(None, map(shutil.which, NAMES)))
-with Playground() as playground, sync_playwright() as driver:
-    browser = driver.chromium.launch(executable_path=path, args=["--no-sandbox"])
-    page = browser.new_page(viewport={"width": 1280, "height": 764})
-    page.goto(playground.invite())
-    page.wait_for_selector("body[data-redraws][data-busy=false]")
-    page.screenshot(path=OUT)
-    browser.close()
+
+def main() -> None:
+    """Open the playground and save what it shows."""
+    path = next(filter(None, map(shutil.which, NAMES)))
+    with Playground() as playground, sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": 1280, "height": 764})
+        page.goto(playground.invite())
+        page.wait_for_selector("body[data-redraws][data-busy=false]")
+        page.screenshot(path=OUT)
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()

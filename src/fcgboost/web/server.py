@@ -215,7 +215,7 @@ class Playground(ThreadingMixIn, TCPServer):
     Parameters
     ----------
     port : int, default=0
-        0 is any that is free.
+        0 is any free port.
 
     Attributes
     ----------
@@ -251,7 +251,7 @@ class Playground(ThreadingMixIn, TCPServer):
         except OSError as error:
             raise OSError(
                 f"Port {port} of {ADDRESS} cannot be used ({error.strerror}): choose another one, "
-                "or 0 for any that is free."
+                "or 0 for any free port."
             ) from error
         self.port = int(self.server_address[1])
         self.url = f"http://{ADDRESS}:{self.port}/"
