@@ -19,7 +19,7 @@ from fcgboost.web import write_model_report
 from fcgboost.web.atoms import describe_atoms
 from fcgboost.web.effects import find_dependences, find_importances
 from fcgboost.web.models import evaluate_model, take_apart
-from fcgboost.web.text import count, number
+from fcgboost.web.text import count, number, quoted
 
 
 def test_without_data_the_page_shows_what_the_model_file_knows(
@@ -31,6 +31,7 @@ def test_without_data_the_page_shows_what_the_model_file_knows(
         "test": {
             "n_samples": 50,
             "scores": {"accuracy": {"value": 0.875, "low": 0.75, "high": 0.9375}, "odd": 3},
+            "baseline": {"class": "yes", "accuracy": 0.55},
         },
         "seconds": 2.5,
         "created": "2026-05-04T03:02:01",
@@ -38,7 +39,8 @@ def test_without_data_the_page_shows_what_the_model_file_knows(
     save_model(table_model, tmp_path / "model.json", about=about)
     page = show(load_model(tmp_path / "model.json"))
     assert page.text.startswith("A model of left A model of left")
-    assert "Accuracy 87.5 % 75.0 to 93.8 %" in page.text
+    first = f"Baseline 55.0 % always {quoted('yes')} Accuracy 87.5 % 75.0 to 93.8 %"
+    assert first in page.text
     assert "The scores are those on 50 held-out rows." in page.text
     for fact in ("people.csv", "held-out rows 50", "2026-05-04T03:02:01", "fit time 2.5 s"):
         assert fact in page.text
@@ -190,7 +192,7 @@ def test_a_strange_note_in_a_model_file_does_no_harm(
     about = {
         "target": 3,
         "data": [1],
-        "test": {"scores": {"accuracy": {"value": "x"}}},
+        "test": {"scores": {"accuracy": {"value": "x"}}, "baseline": {"accuracy": 1.0}},
         "seconds": {},
     }
     save_model(model, tmp_path / "model.json", about=about)

@@ -1,4 +1,4 @@
-"""`fcgboost playground`: a local page to play with data, noise and models."""
+"""`fcgboost playground`: a page to play with noise, atoms and steps."""
 
 from __future__ import annotations
 
@@ -7,14 +7,13 @@ from typing import Any
 
 from fcgboost.cli import arguments
 
-HELP = "open a page to play with data, noise and models"
+HELP = "open a page to play with the method"
 TEXT = """\
-Open a page in the browser with controls for data, noise and model: the default,
-compact, the families and trees, on simulations and real tables. Every change is a
-fit; the page shows the decision boundary and the path.
+Open a page in the browser with controls for noise, dictionary, width, loss, scheme,
+ridge and steps; this package fits anew and the page shows boundary, path and atoms.
 
-The page is served on this machine only (127.0.0.1), to whoever opens the printed
-address. It cannot run commands or read files. Ctrl-C stops it.
+The page is served to this machine only (127.0.0.1), to whoever opens the address
+that is printed. It cannot run commands or read files. Ctrl-C ends it.
 
 examples:
   fcgboost playground
@@ -24,7 +23,7 @@ examples:
 
 def add_arguments(parser: Any) -> None:
     """Add what the command takes."""
-    help_ = "the port (default: any free one)"
+    help_ = "(default: any that is free)"
     parser.add_argument("--port", type=arguments.whole, default=0, metavar="N", help=help_)
     help_ = "only print the address"
     parser.add_argument("--no-browser", action="store_true", help=help_)

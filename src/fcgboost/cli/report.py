@@ -8,15 +8,15 @@ from typing import Any
 
 from fcgboost.cli import arguments, console
 
-HELP = "write an HTML report about a model"
+HELP = "write a page about a model"
 TEXT = f"""\
-Write a self-contained HTML page about a model, or about a comparison that
-`fcgboost compare --out` saved.
+Write an HTML page about a model, or about a comparison that `fcgboost compare --out`
+saved. It can be read offline.
 
 {arguments.FORMATS}
-With data, the page evaluates the model on these rows: use held-out rows. Without
-data, it shows what the model file holds; such a page never overwrites one with data
-unless --out names it.
+With data, the page has scores and pictures on these rows; use rows that the model
+was not fitted to. Without data, it shows what the model file holds; such a page
+never replaces one with data unless --out names it.
 
 examples:
   fcgboost report model.json
@@ -32,7 +32,7 @@ def add_arguments(parser: Any) -> None:
     help_ = "(default: the model file's name with .html)"
     parser.add_argument("--out", **arguments.FILE, help=help_)
     parser.add_argument("--title", help="the heading of the page")
-    help_ = "the row of DATA to explain, counted from 0 (default: the worst mistake)"
+    help_ = "the row of DATA to explain, the first is 0 (default: the worst mistake)"
     parser.add_argument("--row", type=arguments.whole, metavar="N", help=help_)
 
 
@@ -57,13 +57,13 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _spare(out: Path, options: argparse.Namespace) -> None:
-    """Refuse to overwrite a page with data by one without, unless the user named it."""
+    """Refuse to put a page without data where one with data is, unless the user named it."""
     is_asked = options.data is not None or options.out is not None
     # Only a page that was made with data lists mistakes.
     if not is_asked and out.exists() and b'id="mistakes"' in out.read_bytes():
         raise ValueError(
-            f"{out} was made with data, and this page would have none: --out {out} overwrites it, "
-            "another --out keeps it."
+            f"{out} was made with data and this page would have none: --out {out} replaces it, "
+            "another --out leaves it alone."
         )
 
 

@@ -166,9 +166,8 @@ def _cards(model: FittedModel, evaluation: Evaluation | None) -> list[Card]:
     scores = _recorded_scores(model) if evaluation is None else evaluation.scores
     notes = text.score_notes(scores, len(model.classes))
     cards = []
-    if evaluation is not None:
-        majority, share = evaluation.baseline
-        cards.append(Card("Baseline", percent(share), f"always {quoted(majority)}"))
+    if (baseline := _baseline(model, evaluation)) is not None:
+        cards.append(Card("Baseline", percent(baseline[1]), f"always {quoted(baseline[0])}"))
     for name, one in scores.items():
         value, ends = text.score(name, one.value), text.interval(name, one)
         cards.append(Card(text.score_title(name), value, ends, notes.get(name, "")))
@@ -178,6 +177,16 @@ def _cards(model: FittedModel, evaluation: Evaluation | None) -> list[Card]:
         Card("Atoms", count(classifier.n_atoms_), f"in {count(classifier.n_iter_, 'step')}"),
         Card("Size", f"{8 * n_numbers / 1000:,.1f} kB", count(n_numbers, "number")),
     ]
+
+
+def _baseline(model: FittedModel, evaluation: Evaluation | None) -> tuple[Any, float] | None:
+    """Return the most frequent class and its share, of the rows given or as `fit` stored them."""
+    if evaluation is not None:
+        return evaluation.baseline
+    found = model.about_part("test").get("baseline")
+    known = found if isinstance(found, Mapping) else {}
+    share = known.get("accuracy")
+    return (known["class"], float(share)) if isinstance(share, Real) and "class" in known else None
 
 
 def _recorded_scores(model: FittedModel) -> dict[str, Score]:

@@ -29,6 +29,8 @@ _MOST_POINTS = 600
 _N_GRID = 200
 # Columns whose partial dependence is drawn, and classes with a line there.
 _MOST_DEPENDENCES, _MOST_LINES = 3, 4
+# Letters of levels that fit side by side.
+_LONGEST_LEVELS = 32
 
 
 def draw_columns(model: FittedModel, evaluation: Evaluation | None) -> list[Picture]:
@@ -122,9 +124,10 @@ def draw_predictions(model: FittedModel, evaluation: Evaluation) -> list[Picture
 
 def _of_model(model: FittedModel) -> Iterator[Picture]:
     if model.influence is not None:
-        names = [shortened(column.name) for column in model.columns]
+        places = model.largest(len(model.columns))
+        names, values = [shortened(model.columns[j].name) for j in places], model.influence[places]
         with drawing(model.has_dollars, min(3.6, 1.0 + 0.28 * len(names))) as ax:
-            plotting.FeatureInfluenceDisplay(model.influence, names, xlabel="influence").plot(ax)
+            plotting.FeatureInfluenceDisplay(values, names, xlabel="influence").plot(ax)
         caption = f"{influence_words(model).capitalize()}, as a share of the total."
         yield _picture(ax, "influence", "Influence of the columns", caption)
 
@@ -143,7 +146,7 @@ def _of_columns(model: FittedModel, evaluation: Evaluation) -> Iterator[Picture]
     )
     yield _picture(ax, "permutation", "Permutation importance", caption)
     chosen = find_dependences(model, evaluation, found, _MOST_DEPENDENCES)
-    for i, one in enumerate(chosen, 1):
+    for i, one in enumerate((one for one in chosen if len(one.values)), 1):
         yield _dependence(model, one, f"dependence-{i}")
 
 
@@ -155,7 +158,7 @@ def _dependence(model: FittedModel, one: Dependence, name: str) -> Picture:
     # Of many classes those that the column moves most.
     most = np.argsort(-np.ptp(one.means, axis=0), kind="stable")[:_MOST_LINES]
     unit = "probability" if model.has_proba else "decision value"
-    event = f" of {shortened(str(classes[0]), 30)}" if is_pair else ""
+    event = f" of {shortened(label(classes[0]), 24)}" if is_pair else ""
     has_names = isinstance(one.values, list)
     places = np.arange(len(one.values)) if has_names else one.values
     style = "o" if has_names or len(one.values) == 1 else "-"
@@ -164,7 +167,8 @@ def _dependence(model: FittedModel, one: Dependence, name: str) -> Picture:
             named = shortened(label(classes[code]), 40)
             ax.plot(places, one.means[:, code], style, color=color, label=named)
         _name_values(ax, model.columns[one.place], one.values)
-        set_labels(ax, column, f"mean {unit}{event}")
+        is_event = is_pair and model.has_proba
+        set_labels(ax, column, f"mean P({event[4:]})" if is_event else f"mean {unit}")
         if not is_pair:
             legend_below(ax)
     some = f" The {_MOST_LINES} classes that change most." if len(classes) > _MOST_LINES else ""
@@ -175,8 +179,8 @@ def _dependence(model: FittedModel, one: Dependence, name: str) -> Picture:
 def _name_values(ax: Any, column: Column, values: Any) -> None:
     """Label the axis with levels or dates."""
     if isinstance(values, list):
-        turned = 90 if len(values) > 4 else 0
         names = [shortened(value, 14) for value in values]
+        turned = 90 if sum(map(len, names)) > _LONGEST_LEVELS else 0
         ax.set_xticks(np.arange(len(values)), names, rotation=turned)
     elif isinstance(column, NumberColumn) and column.unit == "days":
         ax.locator_params(axis="x", nbins=4, integer=True)

@@ -58,7 +58,7 @@ function thresholdExplorer(host, { classes, first, isProbability }) {
     slider.setAttribute("aria-valuetext", threshold);
     reset.setAttribute("aria-pressed", place === one.start);
     matrix.replaceChildren(matrixOf(one, place));
-    const known = Object.entries(ratesOf(one, place, isProbability ? "probability" : "value"));
+    const known = Object.entries(ratesOf(one, place, isProbability ? "probability" : "decision value"));
     facts.replaceChildren(...known.map(([name, value]) =>
       make("div", {}, make("dt", {}, name), make("dd", {}, value))));
     for (const { mark } of charts) mark(one, place);
