@@ -476,7 +476,6 @@ def test_without_scripts_tables_and_pictures_are_there(chromium: OpenBrowser, pl
     page.goto(plane)
     assert page.locator("#still-path svg").is_visible()
     assert page.locator("#still-boundary img").is_visible()
-    assert page.locator("#still-roc svg").is_visible()
     assert page.locator("#performance table").first.is_visible()
     assert page.locator("#columns svg[role=img]").count() == 3
     context.close()

@@ -22,7 +22,6 @@ from fcgboost.web.path import find_path, path_data
 from fcgboost.web.pictures import (
     draw_boundary,
     draw_columns,
-    draw_curves,
     draw_path,
     draw_predictions,
     draw_row,
@@ -129,14 +128,13 @@ def _performance(model: FittedModel, evaluation: Evaluation) -> list[Block]:
     matrix, pictures = confusion_table(model, evaluation), draw_predictions(model, evaluation)
     if not (curves := find_curves(model, evaluation)):
         return [matrix, pictures]
-    has_proba = evaluation.proba is not None
-    data = threshold_data(curves, has_proba)
-    stills = draw_curves(curves[data["first"]], model.has_dollars)
     # Of two classes the script's own matrix begins with the same numbers.
     is_same = len(model.classes) == 2 and not any(evaluation.codes < 0)
     hint = "Move the threshold, here or on a curve: precision, recall and the matrix follow."
-    explorer = Explorer("thresholds", data, hint, [matrix, stills] if is_same else [stills])
-    return [explorer, pictures] if is_same else [matrix, explorer, pictures]
+    data = threshold_data(curves, evaluation.proba is not None)
+    if is_same:
+        return [Explorer("thresholds", data, hint, [matrix]), pictures]
+    return [matrix, Explorer("thresholds", data, hint), pictures]
 
 
 def _lead(model: FittedModel, evaluation: Evaluation | None) -> list[str]:

@@ -11,7 +11,7 @@ from sklearn.preprocessing import FunctionTransformer
 
 from fcgboost import plotting
 from fcgboost.colors import CLASS_COLORS, PALETTE
-from fcgboost.plotting.base import legend_below, set_labels, text_color
+from fcgboost.plotting.base import legend_below, set_labels
 from fcgboost.tables import Column, NumberColumn
 from fcgboost.web.blocks import Picture
 from fcgboost.web.effects import Dependence, find_dependences, find_importances
@@ -22,7 +22,6 @@ from fcgboost.web.reasons import Reasons
 from fcgboost.web.svg import drawing, markup, raster
 from fcgboost.web.tables import influence_words
 from fcgboost.web.text import count, label, percent, quoted, shortened
-from fcgboost.web.thresholds import Curve
 
 _MOST_ROWS = 5000
 _MOST_POINTS = 600
@@ -36,30 +35,6 @@ _LONGEST_LEVELS = 32
 def draw_columns(model: FittedModel, evaluation: Evaluation | None) -> list[Picture]:
     """Draw permutation importance and partial dependence, or else the model's own influences."""
     return list(_of_columns(model, evaluation) if evaluation else ()) or list(_of_model(model))
-
-
-def draw_curves(curve: Curve, has_dollars: bool) -> list[Picture]:
-    """Draw the ROC and the precision-recall curve of a class, for readers without scripts."""
-    recall = curve.true / curve.n_positive
-    precision = curve.true / np.maximum(1, curve.true + curve.false)
-    share, name = curve.n_positive / (curve.n_positive + curve.n_negative), quoted(curve.name)
-    shapes: list[Any] = [
-        ("roc", "ROC curve", curve.false / curve.n_negative, recall, "false positive rate"),
-        ("precision-recall", "Precision-recall curve", recall, precision, "recall"),
-    ]
-    pictures, area = [], {"roc": f"AUC {curve.auc:.3f}"}
-    for key, title, x, y, xlabel in shapes:
-        with drawing(has_dollars) as ax:
-            ax.plot(x, y, color=CLASS_COLORS[1])
-            ax.plot(x[curve.default], y[curve.default], "o", color=CLASS_COLORS[1])
-            chance = [0.0, 1.0] if key == "roc" else [share, share]
-            ax.plot([0.0, 1.0], chance, ":", color=text_color(ax))
-            set_labels(ax, xlabel, "recall" if key == "roc" else "precision")
-            ax.set(xlim=(0.0, 1.0), ylim=(0.0, 1.02))
-        known = area.get(key, f"average precision {curve.average_precision:.3f}")
-        caption = f"Class {name} against the rest: {known}. Dotted: chance."
-        pictures.append(_picture(ax, f"still-{key}", title, caption))
-    return pictures
 
 
 def draw_path(path: PathRecord) -> Picture:
