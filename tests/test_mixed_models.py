@@ -84,30 +84,28 @@ def test_a_page_about_a_model(name: str, tmp_path: Path) -> None:
     save_model(model, tmp_path / "model.json")
     alone = write_model_report(tmp_path / "alone.html", load_model(tmp_path / "model.json"))
     for page in (text, alone.read_text("utf-8")):
-        assert "what it looks at" in page
-        assert "Influence of the columns" in page
+        assert "description" in page
+    assert "Permutation importance" in text
+    assert "Influence of the columns" in page
     if name == "union":
         for words in ("ReLU: ", "tree: splits by ", "Gauss: near "):
             assert words in text
         assert "ReLU, tree, Gauss, linear and step atoms" in text
-        assert "where a row has the column" in text
+        assert "when the column is permuted" in text
 
 
-STEP = "In every step an atom enters{}, and the coefficients of all are fitted again."
-LEAVE = "Atoms that are missed least leave again."
+STEP = "Every step adds an atom{}, and all coefficients are refitted."
 
 
-def test_the_page_says_how_atoms_come_and_go(tmp_path: Path) -> None:
+def test_the_page_says_what_a_step_does(tmp_path: Path) -> None:
     pages = {}
-    for name in ("union", "removal", "trees", "table"):
+    for name in ("union", "trees", "table"):
         pages[name] = write_model_report(tmp_path / "page.html", fitted(name)[0]).read_text("utf-8")
     assert STEP.format(" for every class") in pages["union"]
     assert STEP.format("") in pages["trees"]
-    assert LEAVE in pages["removal"]
-    assert not any(LEAVE in pages[name] for name in ("union", "trees", "table"))
     ridge = fitted("table")[0][-1].l2_
-    assert f"ridge λ</dt><dd>{number(ridge)}<" in pages["table"]
-    assert "clipped to limits" in pages["table"]
+    assert f"ridge penalty λ</dt><dd>{number(ridge)}<" in pages["table"]
+    assert "clipped to the usual range" in pages["table"]
 
 
 def test_only_smooth_models_have_their_slopes_measured(tmp_path: Path) -> None:
@@ -116,7 +114,7 @@ def test_only_smooth_models_have_their_slopes_measured(tmp_path: Path) -> None:
     for model, is_smooth in ((relu, True), (fitted("union")[0], False)):
         page = write_model_report(tmp_path / "page.html", model).read_text("utf-8")
         # Beside the table of the columns and below their picture.
-        said, unsaid = ("slope in a column", "value of another row")[:: 1 if is_smooth else -1]
+        said, unsaid = ("absolute slope of", "absolute change of")[:: 1 if is_smooth else -1]
         assert page.count(said) >= 2
         assert unsaid not in page
 

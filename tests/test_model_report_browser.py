@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.datasets import make_classification
 from sklearn.pipeline import make_pipeline
 from suites.browsers import OpenBrowser, browser, open_page
 
@@ -221,17 +222,66 @@ def test_a_point_of_the_plane_can_be_read(chromium: OpenBrowser, plane: str) -> 
     page.context.close()
 
 
-def test_other_inputs_show_the_coefficients_of_that_step(chromium: OpenBrowser, table: str) -> None:
-    page, _ = open_page(chromium, table)
-    page.locator("#path").scroll_into_view_if_needed()
-    for k in (1, 4, 9):
-        place = place_of(page, k)
-        page.mouse.move(*place)
-        assert len(page.evaluate("window.fcgboost.coefficients()")) == k
-        assert page.locator("#path circle.newest").count() == 1
-        assert page.locator("#path line.stem").count() == k
-    assert page.locator("#path .inside li").count() == 6
+def matrix_of(page: Any) -> Any:
+    """Give the confusion matrix that is shown, the chosen class first."""
+    cells = page.locator("#performance .matrix td").all_inner_texts()
+    return np.array([int(text.replace(",", "")) for text in cells]).reshape(2, 2)
+
+
+def rates_of(page: Any) -> dict[str, str]:
+    facts = page.locator("#performance .facts div").all()
+    return {one.locator("dt").inner_text(): one.locator("dd").inner_text() for one in facts}
+
+
+def test_the_matrix_precision_and_recall_follow_the_threshold(
+    chromium: OpenBrowser, plane: str, model: FCGBoostClassifier
+) -> None:
+    page, _ = open_page(chromium, plane)
+    X, y = make_simulation(300, noise="uniform", level=0.1, random_state=1)
+    is_yes, p = y > 0, model.predict_proba(X)[:, 1]
+    slider = page.get_by_role("slider", name="threshold")
+
+    def check(said: Any) -> None:
+        (tp, fn), (fp, tn) = matrix_of(page)
+        expected = [np.sum(said & is_yes), np.sum(~said & is_yes)]
+        assert [tp, fn, fp, tn] == [*expected, np.sum(said & ~is_yes), np.sum(~said & ~is_yes)]
+        assert rates_of(page)["recall"] == f"{100 * tp / (tp + fn):.1f}\u202f%"
+        assert rates_of(page)["precision"] == f"{100 * tp / (tp + fp):.1f}\u202f%"
+
+    check(model.predict(X) == "yes")
+    slider.focus()
+    for key in ("PageUp", "PageDown", "ArrowLeft", "Home"):
+        before = page.locator("#performance circle.dot").first.bounding_box()
+        slider.press(key)
+        threshold = float(slider.get_attribute("aria-valuetext"))
+        check(np.round(p, 3) >= threshold)
+        assert page.locator("#performance circle.dot").first.bounding_box() != before
+    page.get_by_role("button", name="default threshold").click()
+    check(model.predict(X) == "yes")
+    box = page.locator("#performance svg.chart").first.bounding_box()
+    page.mouse.click(box["x"] + box["width"] - 30, box["y"] + 40)
+    assert float(rates_of(page)["recall"].removesuffix("\u202f%")) > 95.0
+    page.select_option("#positive-class", "0")
+    assert matrix_of(page)[0].sum() == np.sum(~is_yes)
     page.context.close()
+
+
+def test_long_names_of_many_classes_are_not_cut(chromium: OpenBrowser, folder: Path) -> None:
+    X, codes = make_classification(
+        600, 8, n_informative=6, n_classes=10, n_clusters_per_class=1, random_state=0
+    )
+    names = np.array([f"Households and businesses of the northern county {i}" for i in range(10)])
+    clf = FCGBoostClassifier("gauss", max_iter=10, random_state=0).fit(X, names[codes])
+    page_ = write_model_report(folder / "ten.html", clf, X, names[codes])
+    for width in (1280, 390):
+        page, _ = open_page(chromium, page_.as_uri(), width=width)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        if width == 1280:
+            hidden = "[...document.querySelectorAll('.scroll')].filter((one) => one.clientWidth)"
+            cut = f"{hidden}.filter((one) => one.scrollWidth > one.clientWidth).length"
+            page.evaluate("document.querySelectorAll('details').forEach((one) => (one.open = 1))")
+            assert page.evaluate(cut) == 0
+        page.context.close()
 
 
 def column(page: Any, section: str, place: int) -> list[str]:
@@ -241,6 +291,7 @@ def column(page: Any, section: str, place: int) -> list[str]:
 
 def test_tables_sort_by_click_and_key(chromium: OpenBrowser, table: str) -> None:
     page, _ = open_page(chromium, table)
+    page.locator("#data summary").click()
     before = column(page, "data", 1)
     # Heads of columns sort, names of rows do not.
     assert page.locator("thead th button").count() > 0
@@ -273,7 +324,7 @@ def test_what_is_typed_as_a_name_is_shown_as_text(chromium: OpenBrowser, table: 
     page, _ = open_page(chromium, table)
     assert page.title() == EVIL
     assert page.locator("h1").inner_text() == EVIL
-    assert page.locator("#mistakes th", has_text=EVIL).count() >= 1
+    assert page.locator("#mistakes td", has_text=EVIL).count() >= 1
     assert page.locator("script").count() == 2
     page.context.close()
 
@@ -325,7 +376,7 @@ def test_paper_keeps_headings_legends_and_folded_tables(
     clf = FCGBoostClassifier("relu", max_iter=90, random_state=0).fit(X, y)
     page, _ = open_page(chromium, write_model_report(folder / "long.html", clf, X, y).as_uri())
     sheets = printed(page, folder)
-    heading = re.compile(r"atom\s+step\s+coefficient\s+what it looks at")
+    heading = re.compile(r"atom\s+step\s+coefficient\s+description")
     assert sum(bool(heading.search(sheet)) for sheet in sheets) >= 2
     whole = "\n".join(sheets)
     assert re.search(r"parameter\s+value\s+default", whole)
@@ -363,7 +414,7 @@ def test_letters_on_paper_and_on_a_phone_are_large_enough(
     page, _ = open_page(chromium, plane, width=390)
     for picture in page.locator(".gallery .drawing > svg").all():
         assert 10.0 * picture.evaluate(scale) >= 9.0
-    for button in page.locator("#data th button, .tools button").all():
+    for button in page.locator("#mistakes th button, .tools button").all():
         assert button.bounding_box()["height"] >= 30.0
     page.context.close()
 
@@ -425,8 +476,8 @@ def test_without_scripts_tables_and_pictures_are_there(chromium: OpenBrowser, pl
     page.goto(plane)
     assert page.locator("#still-path svg").is_visible()
     assert page.locator("#still-boundary img").is_visible()
-    assert page.locator("#mistakes table").first.is_visible()
-    assert page.locator("#pictures svg[role=img]").count() == 6
+    assert page.locator("#performance table").first.is_visible()
+    assert page.locator("#columns svg[role=img]").count() == 3
     context.close()
 
 

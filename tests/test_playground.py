@@ -594,4 +594,4 @@ class TestServing:
         finally:
             process.kill()
         assert (process.returncode, err) == (0, "")
-        assert "has ended" in out
+        assert "has stopped" in out

@@ -6,7 +6,16 @@ from typing import Any, Self
 
 import numpy as np
 import pytest
-from sklearn.datasets import make_circles, make_moons
+from sklearn.datasets import (
+    load_breast_cancer,
+    load_digits,
+    load_wine,
+    make_circles,
+    make_moons,
+)
+from sklearn.decomposition import PCA
+from sklearn.model_selection import train_test_split
+from sklearn.preprocessing import StandardScaler
 from suites.browsers import browser, open_page
 
 from fcgboost import FCGBoostClassifier, GaussDictionary, PolynomialDictionary, theory_steps
@@ -129,7 +138,21 @@ def draw_data(settings: dict[str, Any]) -> tuple[Any, Any]:
     if settings["data"] == "simulation":
         noise = None if settings["noise"] == "none" else settings["noise"]
         return make_simulation(m, noise=noise, level=level, ratio=level, random_state=seed)
-    if settings["data"] == "moons":
+    tables = {
+        "cancer": (load_breast_cancer, 0, 1),
+        "wine": (load_wine, 0, 1),
+        "digits": (load_digits, 3, 8),
+    }
+    if settings["data"] in tables:
+        load, first, second = tables[settings["data"]]
+        rows, target = load(return_X_y=True)
+        is_one = (target == first) | (target == second)
+        rows, target = rows[is_one], target[is_one]
+        X = PCA(2).fit_transform(StandardScaler().fit_transform(rows))
+        options = {"test_size": 1 / 3, "stratify": target, "random_state": seed}
+        X, _, label, _ = train_test_split(X, target == second, **options)
+        m = len(X)
+    elif settings["data"] == "moons":
         X, label = make_moons(m, noise=0.15, random_state=seed)
     else:
         X, label = make_circles(m, noise=0.12, factor=0.5, random_state=seed)
@@ -146,6 +169,8 @@ def fit_again(settings: dict[str, Any]) -> FCGBoostClassifier:
         "polynomial": PolynomialDictionary(degree=settings["degree"]),
     }
     names = ("loss", "scheme", "l2", "fit_intercept", "max_iter")
+    if settings["dictionary"] in ("auto", "compact"):
+        names = ()
     classifier = FCGBoostClassifier(
         parts.get(settings["dictionary"], settings["dictionary"]),
         random_state=settings["seed"],
@@ -197,7 +222,30 @@ class TestEveryControl:
         check_drawn(visitor.settle(), seed=41)
         check_drawn(visitor.click("new-sample"), seed=42)
 
-    @pytest.mark.parametrize("dictionary", ["polynomial", "sigmoid", "relu"])
+    @pytest.mark.parametrize("data", ["cancer", "wine", "digits"])
+    def test_a_real_table(self, visitor, data) -> None:
+        check_drawn(visitor.choose("data", data), data=data)
+        page = visitor.page
+        assert "principal components" in page.inner_text("#about-data")
+        assert page.is_disabled("#n_samples")
+        assert not page.is_visible("#show-truth")
+        assert "clean rows" in page.inner_text("#bayes")
+        visitor.choose("data", "simulation")
+        assert not page.is_visible("#about-data")
+        assert page.is_visible("#show-truth")
+
+    @pytest.mark.parametrize("dictionary", ["auto", "compact"])
+    def test_a_preset(self, visitor, dictionary) -> None:
+        check_drawn(visitor.choose("dictionary", dictionary), dictionary=dictionary)
+        page, state = visitor.page, visitor.state
+        assert page.inner_text("#theory") == f"chosen = {state['k']}"
+        assert page.is_visible("#about-preset")
+        for control in ("loss", "scheme", "l2", "max_iter", "fit_intercept"):
+            assert not page.is_visible(f"#{control}")
+        visitor.choose("dictionary", "gauss")
+        assert page.is_visible("#loss")
+
+    @pytest.mark.parametrize("dictionary", ["polynomial", "sigmoid", "relu", "tree"])
     def test_dictionary(self, visitor, dictionary) -> None:
         check_drawn(visitor.choose("dictionary", dictionary), dictionary=dictionary)
 
@@ -287,7 +335,7 @@ class TestEveryControl:
 
 class TestWhatIsDrawn:
     def test_the_colours_are_those_of_the_decision_values(self, visitor) -> None:
-        for control in ("show-points", "show-atoms", "show-truth"):
+        for control in ("show-points", "show-atom", "show-truth"):
             visitor.page.uncheck(f"#{control}")
         state = visitor.press("steps", "End").state
         size, values = len(state["grid"]["xs"]), np.array(state["decision"])
@@ -301,7 +349,7 @@ class TestWhatIsDrawn:
         ]
         assert len(places) > 150
         found = visitor.page.evaluate(PIXELS, [[i / (size - 1), j / (size - 1)] for i, j in places])
-        for control in ("show-points", "show-atoms", "show-truth"):
+        for control in ("show-points", "show-atom", "show-truth"):
             visitor.page.check(f"#{control}")
         drawn = np.array([table[place] for place in places])[:, None]
         first, second = (tuple(bytes.fromhex(color[1:])) for color in CLASS_COLORS)
@@ -312,11 +360,11 @@ class TestWhatIsDrawn:
     def test_what_is_hidden_is_not_drawn(self, visitor) -> None:
         picture = "document.getElementById('plane').toDataURL()"
         pictures = [visitor.page.evaluate(picture)]
-        for control in ("show-points", "show-atoms", "show-truth"):
+        for control in ("show-points", "show-atom", "show-truth"):
             visitor.page.uncheck(f"#{control}")
             pictures.append(visitor.page.evaluate(picture))
         assert len(set(pictures)) == 4
-        for control in ("show-points", "show-atoms", "show-truth"):
+        for control in ("show-points", "show-atom", "show-truth"):
             visitor.page.check(f"#{control}")
         assert visitor.page.evaluate(picture) == pictures[0]
 
@@ -339,7 +387,7 @@ class TestWhatIsDrawn:
         text = visitor.page.inner_text("#readout").replace("−", "-")
         assert text.startswith("x = (0.69, 0.7")
         assert float(text.split("f = ")[1].split(",")[0]) == pytest.approx(value, abs=0.006)
-        assert ("+1" in text) == (value > 0)
+        assert ("label +1" in text) == (value > 0)
         visitor.page.mouse.move(5, 5)
         assert "Point at the plane" in visitor.page.inner_text("#readout")
 
@@ -353,24 +401,12 @@ class TestWhatIsDrawn:
         assert low[1] == pytest.approx(0.396)
         assert "label −1" in visitor.page.inner_text("#readout")
 
-    def test_atoms_are_chosen_by_pointer_and_by_keys(self, visitor) -> None:
-        state = visitor.state
-        visitor.page.locator("#atoms .dot").nth(2).hover(force=True)
-        assert visitor.state["chosenAtom"] == 2
-        text = visitor.page.inner_text("#atom-text").replace("−", "-")
-        assert text.startswith(f"Atom 3, entered at step 3: coefficient {state['coef'][2]:.3f}")
-        visitor.page.mouse.move(5, 5)
-        visitor.press("atoms", "ArrowRight", 2)
-        assert visitor.state["chosenAtom"] == 1
-        visitor.page.focus("#seed")
-        assert visitor.state["chosenAtom"] is None
-
 
 class TestControlsThatMeanNothing:
     def test_they_are_disabled(self, visitor) -> None:
         page = visitor.page
         visitor.choose("dictionary", "relu")
-        assert page.is_disabled("#width")
+        assert not page.is_visible("#width")
         visitor.choose("dictionary", "polynomial")
         assert page.is_visible("#degree")
         assert not page.is_visible("#width")
@@ -624,7 +660,7 @@ class TestSizesAndColours:
         page.evaluate("document.getElementById('status').classList.add('trouble')")
         found += page.evaluate(CONTRASTS)
         assert len(found) > 50
-        for text in ("training error", "clean test error", "Not all is as", "Must be a whole"):
+        for text in ("training error", "test error", "Changed from the address", "Must be a whole"):
             assert any(text in shown for shown, _ in found), text
         assert [entry for entry in found if entry[1] < 4.5] == []
         page.context.close()

@@ -1,5 +1,6 @@
 """What the playground shows: the numbers of the package, code that gives them, and controls."""
 
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import asdict, replace
@@ -10,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn import datasets
 from suites.playgrounds import SMALL, Client, grid_of
 
 from fcgboost import FCGBoostClassifier, theory_steps
@@ -20,6 +22,7 @@ from fcgboost.web import Playground, fits, samples
 from fcgboost.web.fits import Fit, make_classifier
 from fcgboost.web.settings import (
     CHECKS,
+    PRESETS,
     Choice,
     FitRequest,
     RefusalError,
@@ -27,6 +30,9 @@ from fcgboost.web.settings import (
     read_request,
     read_settings,
 )
+
+#: Families whose atoms have a place in the plane.
+PLACED = ("gauss", "polynomial", "sigmoid", "relu")
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +84,6 @@ class TestNumbers:
         assert step["k"] == 7
         assert np.array_equal(step["decision"], model.decision_function(grid_of(answer)))
         assert np.array_equal(step["coef"], model.atom_coef_[0])
-        assert step["intercept"] == model.intercept_[0]
         assert np.array_equal(points_of(answer), X)
         assert np.array_equal(2.0 * np.array(answer["points"]["c"]) - 1.0, y)
 
@@ -92,7 +97,8 @@ class TestNumbers:
             assert answer["path"]["test"][k] == np.mean(model.predict(X_test) != y_test)
             wrong = model.predict(fit.sample.X) != fit.sample.y
             assert answer["path"]["training"][k] == np.mean(wrong)
-        assert answer["path"]["k0"] == theory_steps(100) == answer["step"]["k"]
+        assert answer["path"]["marked"] == theory_steps(100) == answer["step"]["k"]
+        assert answer["path"]["mark"] == "k₀"
         assert not answer["path"]["is_cut"]
 
     def test_a_step_is_the_one_of_the_fit(self, client) -> None:
@@ -110,12 +116,11 @@ class TestNumbers:
         assert client.fit(SMALL, 200)["step"]["k"] == 10
         assert client.fit(SMALL, 0)["step"]["coef"] == []
 
-    @pytest.mark.parametrize("dictionary", CHECKS["dictionary"].names)
+    @pytest.mark.parametrize("dictionary", PLACED)
     def test_atoms_say_where_they_are(self, client, dictionary) -> None:
         answer = client.fit(replace(SMALL, dictionary=dictionary), 10)
         atoms, model = answer["atoms"], Fit(replace(SMALL, dictionary=dictionary), lambda: False)
-        assert len(atoms["entered"]) == len(answer["step"]["coef"]) == 10
-        assert atoms["entered"] == list(range(1, 11))
+        assert len(atoms["rows"]) == len(answer["step"]["coef"]) == 10
         places = np.array(atoms["rows"])
         assert atoms["kind"] == ("points" if dictionary in ("gauss", "polynomial") else "lines")
         if atoms["kind"] == "points":
@@ -132,7 +137,7 @@ class TestNumbers:
         ("dictionary", "data"),
         [
             pytest.param(*pair, marks=[] if i in (0, 4, 8, 9) else [pytest.mark.slow])
-            for i, pair in enumerate(product(CHECKS["dictionary"].names, CHECKS["data"].names))
+            for i, pair in enumerate(product(PLACED, CHECKS["data"].names))
         ],
     )
     def test_atoms_lie_where_other_pictures_show_them(self, dictionary, data) -> None:
@@ -141,16 +146,37 @@ class TestNumbers:
         atoms = fit.summary()["atoms"]
         assert atoms["kind"] == ("points" if shown.atoms.kind == "centre" else "lines")
         np.testing.assert_array_equal(atoms["rows"], shown.atoms.places)
-        assert (atoms["radii"] is not None) == (dictionary == "gauss")
 
-    def test_a_gauss_atom_is_one_width_wide_along_both_axes(self, client) -> None:
-        settings = replace(SMALL, width=0.3)
-        atoms, fit = client.fit(settings)["atoms"], Fit(settings, lambda: False)
-        for axis in (0, 1):
-            points = np.array(atoms["rows"])
-            points[:, axis] += atoms["radii"][axis]
-            values = np.diag(fit.classifier.model_.columns(points))
-            np.testing.assert_allclose(values, np.exp(-0.5))
+    @pytest.mark.parametrize("dictionary", ["auto", "compact"])
+    def test_a_preset_shows_the_steps_it_has_chosen(self, client, dictionary) -> None:
+        settings = Settings(n_samples=200, dictionary=dictionary, loss="hinge", max_iter=3)
+        answer = client.fit(settings)
+        X, y = make_simulation(200, random_state=0)
+        model = FCGBoostClassifier(dictionary, random_state=0).fit(X, y)
+        assert answer["path"]["mark"] == "chosen"
+        assert answer["path"]["marked"] == answer["step"]["k"] == model.n_iter_
+        assert np.array_equal(answer["step"]["decision"], model.decision_function(grid_of(answer)))
+        assert "Chosen on held-out rows." in answer["path"]["status"]
+
+    @pytest.mark.parametrize("dictionary", ["auto", "tree"])
+    def test_atoms_of_trees_and_of_several_families_have_no_place(self, client, dictionary) -> None:
+        assert client.fit(replace(SMALL, dictionary=dictionary))["atoms"] is None
+
+    @pytest.mark.parametrize("data", samples.TABLES)
+    def test_a_table_is_split_and_its_training_labels_flip(self, client, data) -> None:
+        answer, table = client.fit(Settings(data=data, level=0.2)), samples.TABLES[data]
+        _, target = getattr(datasets, table.load)(return_X_y=True)
+        n = np.isin(target, table.codes).sum()
+        flips = np.array(answer["points"]["flipped"])
+        assert len(flips) + answer["path"]["n_test"] == n
+        assert answer["path"]["n_test"] == -(-n // 3)
+        assert answer["flipped"] == flips.mean() == pytest.approx(0.2, abs=0.1)
+        assert (answer["bayes"], answer["truth"]) == (None, None)
+        assert answer["labels"] == list(table.labels)
+        assert answer["axes"] == ["first principal component", "second principal component"]
+        clean = client.fit(Settings(data=data, noise="none"))
+        assert clean["flipped"] == 0.0
+        assert min(clean["path"]["test"]) < 0.15
 
     def test_flipped_labels_are_marked(self, client) -> None:
         answer = client.fit(replace(SMALL, noise="uniform", level=0.25))
@@ -160,7 +186,7 @@ class TestNumbers:
         assert answer["flipped"] == flipped.mean() > 0.1
         assert client.fit(replace(SMALL, noise="none"))["flipped"] == 0.0
 
-    @pytest.mark.parametrize("data", CHECKS["data"].names)
+    @pytest.mark.parametrize("data", ["simulation", "moons", "rings"])
     def test_the_best_rule_is_better_than_any_fit(self, client, data) -> None:
         settings = Settings(data=data, noise="none", n_samples=1000, width=0.3)
         answer = client.fit(settings)
@@ -191,7 +217,7 @@ class TestNumbers:
         summary = fit.summary()
         assert fit.n_steps == 1
         assert summary["path"]["is_cut"]
-        assert "ended after 1 step." in summary["path"]["status"]
+        assert "stopped after 1 step:" in summary["path"]["status"]
         assert np.array_equal(fit.step(1)["decision"], run_code(fit, 1))
 
     @pytest.mark.parametrize(
@@ -205,7 +231,7 @@ class TestNumbers:
         monkeypatch.setattr(fits, "SECONDS", 0.0)
         status = Fit(replace(SMALL, **change), lambda: False).summary()["path"]["status"]
         assert ("ridge" in status) == is_advised
-        assert "a shorter path help" in status
+        assert "a shorter path." in status
 
 
 def points_of(answer: Any) -> np.ndarray:
@@ -216,7 +242,6 @@ def run_code(fit: Fit, k: int) -> np.ndarray:
     """Run the Python that a page shows, and give its model's decision values."""
     space: dict[str, Any] = {}
     exec(fit.code(k), space)
-    assert len(space["y_test"]) == len(space["X_test"]) == samples.N_TEST
     assert np.array_equal(space["X_test"], fit.sample.X_test)
     assert np.array_equal(space["y_test"], fit.sample.y_test)
     return space["clf"].decision_function(fit.grid)
@@ -237,6 +262,9 @@ class TestCode:
             {"dictionary": "sigmoid", "loss": "square", "fit_intercept": False},
             {"dictionary": "relu", "loss": "hinge", "l2": 1},
             {"width": 0.17, "loss": "cubed_hinge", "l2": 0, "max_iter": 25},
+            {"data": "cancer", "dictionary": "auto", "level": 0.1},
+            {"data": "wine", "dictionary": "compact", "noise": "none"},
+            {"data": "digits", "dictionary": "tree", "seed": 5},
             *({"scheme": scheme} for scheme in CHECKS["scheme"].names),
         ],
         ids=str,
@@ -288,9 +316,14 @@ class TestControls:
     def test_names_are_those_of_the_package(self) -> None:
         for family in ("loss", "scheme"):
             assert set(CHECKS[family].names) == set(FAMILIES[family][1])
-        # The page shows the paper's dictionaries.
-        assert set(CHECKS["dictionary"].names) == {"gauss", "polynomial", "relu", "sigmoid"}
+        # The page shows the presets, the paper's dictionaries and trees.
+        assert set(CHECKS["dictionary"].names) == {"auto", "compact", "tree", *PLACED}
         assert set(CHECKS["dictionary"].names) < set(FAMILIES["dictionary"][1])
+
+    def test_the_script_knows_presets_and_tables(self) -> None:
+        script = (files("fcgboost.web") / "controls.js").read_text("utf-8")
+        for name, known in (("PRESETS", PRESETS), ("TABLES", samples.TABLES)):
+            assert f"const {name} = {json.dumps(list(known))};" in script
 
     @pytest.mark.parametrize("name", ["level", "n_samples", "degree", "seed"])
     def test_ranges_lie_within_those_of_the_server(self, controls, name) -> None:

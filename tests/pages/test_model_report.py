@@ -1,6 +1,5 @@
 """The numbers on the page about a model are those of the model and the data."""
 
-import base64
 import re
 from pathlib import Path
 from typing import Any
@@ -8,7 +7,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.metrics import confusion_matrix
+from sklearn.datasets import make_classification
+from sklearn.metrics import average_precision_score, confusion_matrix, roc_auc_score
 from sklearn.pipeline import make_pipeline
 from suites.pages import (
     Reader,
@@ -24,7 +24,9 @@ from fcgboost.datasets import make_simulation
 from fcgboost.io import load_model, save_model, split_model
 from fcgboost.scores import evaluate
 from fcgboost.tables import TableEncoder
-from fcgboost.web.text import number, score, seconds
+from fcgboost.web.models import evaluate_model, take_apart
+from fcgboost.web.text import number, score
+from fcgboost.web.thresholds import find_curves
 
 
 def test_the_scores_are_those_of_evaluate(
@@ -39,27 +41,20 @@ def test_the_scores_are_those_of_evaluate(
 
 
 def test_the_first_sentence_says_what_the_model_is(page: Reader, model: Any) -> None:
-    assert re.search(rf"{model.n_atoms_} ReLU atoms tell .yes. from .no.\. The loop", page.text)
+    assert re.search(rf"{model.n_atoms_} ReLU atoms that tells .yes. from .no.\.", page.text)
 
 
-def test_the_time_is_that_of_the_fit_or_of_the_loop_until_the_chosen_step(
-    page: Reader, model: Any, show: Show, tmp_path: Path
+def test_the_time_of_the_fit_is_that_of_the_model_file(
+    model: Any, page: Reader, show: Show, tmp_path: Path
 ) -> None:
-    loop = seconds(model.trace_[model.n_iter_ - 1].seconds).replace(
-        "\N{NARROW NO-BREAK SPACE}", " "
-    )
-    assert f"The loop that chose them took {loop}." in page.text
     save_model(model, tmp_path / "model.json", about={"seconds": 12.0})
     told = show(load_model(tmp_path / "model.json"))
-    assert f"{model.n_atoms_} ReLU atoms, fitted in 12 s, tell" in told.text
-    save_model(model, tmp_path / "model.json", trace=False)
-    unknown = show(load_model(tmp_path / "model.json"))
-    assert "fitted in" not in unknown.text
-    assert "The loop that" not in unknown.text
+    assert f"{model.n_atoms_} ReLU atoms, fitted in 12 s, that tells" in told.text
+    assert "fitted in" not in page.text
 
 
 def test_what_the_scores_are_is_said_beside_them(page: Reader, show: Show) -> None:
-    assert "Log-loss: every probability is first clipped to between 1/(2m)" in page.text
+    assert "Log-loss: probabilities are clipped to between 1/(2m)" in page.text
     titles = [a["title"] for tag, a in page.elements if tag == "li" and "title" in a]
     assert len(titles) == 1
     assert str(titles[0]).startswith("Log-loss:")
@@ -67,7 +62,7 @@ def test_what_the_scores_are_is_said_beside_them(page: Reader, show: Show) -> No
     y = (X[:, 0] > 0.3).astype(int) + (X[:, 1] > 0.6)
     clf = FCGBoostClassifier("gauss", max_iter=4, random_state=0).fit(X, y)
     several = show(clf, X, y)
-    assert "Brier score: of several classes, half the squared distance" in several.text
+    assert "Brier score: with several classes, half the squared distance" in several.text
 
 
 def test_the_errors_along_the_path_are_those_of_truncated_models(
@@ -78,11 +73,11 @@ def test_the_errors_along_the_path_are_those_of_truncated_models(
     curves = {curve["name"]: curve["values"] for curve in path["panels"][0]["curves"]}
     for k in (1, 5, path["chosen"]):
         expected = 1.0 - model.truncate(k).score(*judged)
-        assert curves["this data"][k - 1] == pytest.approx(expected, abs=1e-6)
+        assert curves["test"][k - 1] == pytest.approx(expected, abs=1e-6)
         known = model.trace_[k - 1].validation_score
         assert curves["validation"][k - 1] == pytest.approx(1.0 - known, abs=1e-6)
     assert (path["chosen"], path["k0"]) == (model.n_iter_, model._k0_)
-    assert path["best"] == 1 + int(np.argmin(curves["this data"]))
+    assert path["best"] == 1 + int(np.argmin(curves["test"]))
 
 
 @pytest.mark.parametrize("dictionary", ["gauss", "polynomial", "sigmoid", "relu"])
@@ -144,26 +139,23 @@ def test_a_table_of_two_number_columns_has_a_boundary_too() -> None:
     assert path["boundary"]["names"] == ["left", "right"]
 
 
-def test_other_inputs_have_the_coefficients_of_every_step(table_model: Any) -> None:
+def test_other_inputs_have_curves_alone(table_model: Any) -> None:
     path = path_of(table_model, *mixed(80, 1))
     _, clf = split_model(table_model)
     assert path["boundary"] is None
-    found = np.frombuffer(base64.b64decode(path["coef"]["values"]), dtype="<f4")
-    expected = np.concatenate([step.coef[0] for step in clf.trace_])
-    np.testing.assert_allclose(found, expected, rtol=1e-6)
+    assert path["coef"] is None
     assert path["nAtoms"] == [step.n_atoms for step in clf.trace_]
-    assert len(path["atoms"]) == clf.trace_[-1].n_atoms
 
 
 def test_columns_are_summed_up(show: Show, table_model: Any) -> None:
     X, y = mixed(80, 1)
     page = show(table_model, X, y)
-    heads, rows = page.table("smallest")
+    heads, rows = page.table("min")
     by_name = {row[0]: dict(zip(heads, row, strict=True)) for row in rows}
     assert by_name["age"]["missing"] == "8 (10.0 %)"
     assert by_name["age"]["median"] == number(X["age"].median())
     assert by_name["since"]["kind"] == "date"
-    assert by_name["since"]["largest"] == str(X["since"].max().date())
+    assert by_name["since"]["max"] == str(X["since"].max().date())
     encoder, _ = split_model(table_model)
     assert by_name["same"]["kind"].startswith("number" if encoder is None else "left out")
     top = X["city"].value_counts(normalize=True)
@@ -184,10 +176,90 @@ def test_mistakes_are_counted_and_the_worst_come_first(
     ]
     margins = np.where(y == "yes", 1.0, -1.0) * model.decision_function(X)
     wrong = np.flatnonzero(said != y)
-    heads, rows = page.table("margin")
+    heads, rows = page.table("P(true class)")
     assert [int(row[0]) for row in rows] == wrong[np.argsort(margins[wrong])][:20].tolist()
     i = int(rows[0][0])
-    assert rows[0][heads.index("feature 1")] == number(X[i, 0])
+    p = model.predict_proba(X[[i]])[0, int(y[i] == "yes")]
+    assert rows[0][heads.index("P(true class)")] == f"{p:.3f}"
+    assert f"feature 1 = {X[i, 0]:.4g} (" in rows[0][heads.index("explanation")]
+
+
+def test_the_baseline_comes_first(page: Reader, judged: tuple[Any, Any]) -> None:
+    share = max(np.mean(judged[1] == name) for name in ("no", "yes"))
+    assert page.text.index("Baseline") < page.text.index("Accuracy")
+    assert f"is right for {100 * share:.1f} % of the 250 rows given." in page.text
+
+
+def test_thresholds_have_the_counts_and_areas_of_scikit_learn(
+    page: Reader, model: FCGBoostClassifier, judged: tuple[Any, Any]
+) -> None:
+    X, y = judged
+    data, proba = page.data["thresholds"], model.predict_proba(X)
+    assert [one["name"] for one in data["classes"]] == ["no", "yes"]
+    assert (data["first"], data["isProbability"]) == (1, True)
+    for code, one in enumerate(data["classes"]):
+        is_own, p = y == one["name"], proba[:, code]
+        assert (one["positives"], one["negatives"]) == (is_own.sum(), (~is_own).sum())
+        for i in (0, len(p) // 3, len(one["thresholds"]) - 1):
+            said = p >= one["thresholds"][i] - 1e-6
+            assert (one["true"][i], one["false"][i]) == (
+                (said & is_own).sum(),
+                (said > is_own).sum(),
+            )
+        assert one["auc"] == pytest.approx(roc_auc_score(is_own, p))
+        assert one["averagePrecision"] == pytest.approx(average_precision_score(is_own, p))
+    # The default threshold is that of `predict`.
+    start = one["start"]
+    counts = confusion_matrix(y, model.predict(X))
+    assert one["thresholds"][start] == 0.5
+    assert [one["true"][start], one["false"][start]] == counts[::-1, 1].tolist()
+
+
+@pytest.mark.parametrize("n_rows", [300, 9])
+def test_of_several_classes_each_has_curves_if_rows_belong_to_it(n_rows: int) -> None:
+    X, y = make_classification(300, 6, n_informative=5, n_redundant=0, n_classes=4, random_state=0)
+    clf = FCGBoostClassifier("gauss", loss="hinge", max_iter=8, random_state=0).fit(X, y)
+    X, y = X[:n_rows], np.where(y[:n_rows] == 3, 2, y[:n_rows]) if n_rows < 10 else y
+    evaluation = evaluate_model(take_apart(clf), X, y)
+    curves = find_curves(evaluation.model, evaluation)
+    assert [one.name for one in curves] == [str(value) for value in np.unique(y)]
+    for one in curves:
+        score = clf.decision_function(X)[:, int(one.name)]
+        assert one.thresholds[one.default] == 0.0  # the hinge has no probabilities
+        assert one.auc == pytest.approx(roc_auc_score(y == int(one.name), score))
+        assert one.true[one.default] == np.sum((score >= 0.0) & (y == int(one.name)))
+
+
+def test_many_rows_keep_exact_areas_and_few_thresholds() -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(4000, 2)), np.where(rng.random(4000) < 0.1, "rare", "usual")
+    clf = FCGBoostClassifier("gauss", max_iter=3, random_state=0).fit(X[:200], y[:200])
+    evaluation = evaluate_model(take_apart(clf), X, y)
+    rare, _ = find_curves(evaluation.model, evaluation)
+    assert len(rare.thresholds) <= 301
+    assert rare.true[-1] == rare.n_positive
+    assert rare.auc == pytest.approx(roc_auc_score(y == "rare", clf.predict_proba(X)[:, 0]))
+
+
+def test_an_id_that_the_model_leaves_out_stands_beside_its_mistakes(show: Show) -> None:
+    X, y = mixed(200, 0)
+    X["customer"] = [f"C{i:04d}" for i in range(200)]
+    clf = FCGBoostClassifier("relu", max_iter=6, random_state=0).fit(X, y)
+    heads, rows = show(clf, X, np.where(y == "no", "yes", "no")).table("explanation")
+    assert heads[:3] == ["row", "customer", "true class"]
+    assert all(row[1] == f"C{int(row[0]):04d}" for row in rows)
+    assert not any("customer" in row[heads.index("explanation")] for row in rows)
+
+
+def test_long_class_names_number_the_confusion_matrix(show: Show) -> None:
+    X, codes = make_classification(200, 8, n_informative=5, n_classes=4, random_state=0)
+    y = np.array([f"a class with quite a long name, number {code}" for code in range(4)])[codes]
+    clf = FCGBoostClassifier("gauss", max_iter=4, random_state=0).fit(X, y)
+    heads, rows = show(clf, X, y).table("true class")
+    assert heads[1:] == ["rows", "1", "2", "3", "4", "recall", "precision"]
+    assert rows[2][0] == "3.\N{NO-BREAK SPACE}a class with quite a long name, number 2"
+    counts = confusion_matrix(y, clf.predict(X))
+    assert [row[2:6] for row in rows] == [[str(n) for n in row] for row in counts]
 
 
 def test_labels_that_the_model_does_not_know_are_mistakes_of_their_own(

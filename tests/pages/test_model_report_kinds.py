@@ -19,7 +19,7 @@ from fcgboost.web import write_model_report
 from fcgboost.web.atoms import describe_atoms
 from fcgboost.web.effects import find_dependences, find_importances
 from fcgboost.web.models import evaluate_model, take_apart
-from fcgboost.web.text import count, number
+from fcgboost.web.text import count, number, quoted
 
 
 def test_without_data_the_page_shows_what_the_model_file_knows(
@@ -31,6 +31,7 @@ def test_without_data_the_page_shows_what_the_model_file_knows(
         "test": {
             "n_samples": 50,
             "scores": {"accuracy": {"value": 0.875, "low": 0.75, "high": 0.9375}, "odd": 3},
+            "baseline": {"class": "yes", "accuracy": 0.55},
         },
         "seconds": 2.5,
         "created": "2026-05-04T03:02:01",
@@ -38,18 +39,19 @@ def test_without_data_the_page_shows_what_the_model_file_knows(
     save_model(table_model, tmp_path / "model.json", about=about)
     page = show(load_model(tmp_path / "model.json"))
     assert page.text.startswith("A model of left A model of left")
-    assert "Accuracy 87.5 % 75.0 to 93.8 %" in page.text
-    assert "The scores are those of 50 rows that were held out when it was fitted." in page.text
-    for fact in ("people.csv", "rows held out 50", "2026-05-04T03:02:01", "time of the fit 2.5 s"):
+    first = f"Baseline 55.0 % always {quoted('yes')} Accuracy 87.5 % 75.0 to 93.8 %"
+    assert first in page.text
+    assert "The scores are those on 50 held-out rows." in page.text
+    for fact in ("people.csv", "held-out rows 50", "2026-05-04T03:02:01", "fit time 2.5 s"):
         assert fact in page.text
     _, clf = split_model(table_model)
-    assert page.data["path"]["frames"] == list(range(1, len(clf.trace_) + 1))
+    assert page.data["path"]["frames"] == []
     assert [panel["title"] for panel in page.data["path"]["panels"]] == ["training objective"]
-    heads, rows = page.table("as the model takes it")
-    treatment = {row[0]: row[heads.index("as the model takes it")] for row in rows}
+    heads, rows = page.table("encoding")
+    treatment = {row[0]: row[heads.index("encoding")] for row in rows}
     assert treatment["city"] == "one of Bern, Oslo and Rome"
     assert treatment["age"].startswith("a missing value becomes")
-    heads, rows = page.table("what it looks at")
+    heads, rows = page.table("description")
     assert [float(row[2].replace("\N{MINUS SIGN}", "-")) for row in rows] == pytest.approx(
         clf.atom_coef_[0], rel=1e-3
     )
@@ -84,7 +86,7 @@ def test_a_file_without_its_path_gives_a_page_without_one(
     loaded = load_model(tmp_path / "model.json")
     page = show(loaded, *mixed(60, 1))
     assert "path" not in page.data
-    assert "The model file does not hold the path" in page.text
+    assert "The model was saved without its path" in page.text
 
 
 def test_a_plane_without_its_path_has_the_final_boundary(
@@ -128,8 +130,8 @@ def test_columns_of_words_are_shuffled_as_a_whole(table_model: Any) -> None:
     X, _ = mixed(150, 1)
     for name in ("city", "age"):
         for value, mean in zip(by_name[name].values, by_name[name].means, strict=True):
-            decision = table_model.decision_function(X.assign(**{name: value}))
-            np.testing.assert_allclose(decision.mean(), mean[0], rtol=1e-9)
+            proba = table_model.predict_proba(X.assign(**{name: value}))[:, 1]
+            np.testing.assert_allclose(proba.mean(), mean[0], rtol=1e-9)
 
 
 def test_dependences_are_those_of_scikit_learn(model: Any, judged: tuple[Any, Any]) -> None:
@@ -143,7 +145,7 @@ def test_dependences_are_those_of_scikit_learn(model: Any, judged: tuple[Any, An
             judged[0],
             [one.place],
             method="brute",
-            response_method="decision_function",
+            response_method="predict_proba",
             custom_values={one.place: one.values},
         )
         np.testing.assert_allclose(one.means[:, 0], expected["average"][0])
@@ -154,8 +156,10 @@ def test_a_model_that_is_too_large_is_not_shuffled(
 ) -> None:
     monkeypatch.setattr("fcgboost.web.effects._MOST_PRODUCTS", 1000)
     page = show(model, *judged)
-    assert "too large to shuffle its columns" in page.text
-    assert "shuffled" not in [a.get("id") for tag, a in page.elements if tag == "figure"]
+    assert "Permutation importance of a model this large would take too long." in page.text
+    figures = [a.get("id") for tag, a in page.elements if tag == "figure"]
+    assert "permutation" not in figures
+    assert "influence" in figures
 
 
 def test_sparse_centres_are_described_by_what_is_not_zero() -> None:
@@ -188,7 +192,7 @@ def test_a_strange_note_in_a_model_file_does_no_harm(
     about = {
         "target": 3,
         "data": [1],
-        "test": {"scores": {"accuracy": {"value": "x"}}},
+        "test": {"scores": {"accuracy": {"value": "x"}}, "baseline": {"accuracy": 1.0}},
         "seconds": {},
     }
     save_model(model, tmp_path / "model.json", about=about)
@@ -208,7 +212,7 @@ def test_a_classifier_of_a_table_has_a_page_in_every_library(library: str, show:
     }[library]
     clf = FCGBoostClassifier(max_iter=6, random_state=0).fit(table, y)
     page = show(clf, table, y)
-    heads, rows = page.table("smallest")
+    heads, rows = page.table("min")
     names = ["x0", "x1", "x2", "x3", "x4"] if library == "objects" else list(frame)
     assert [row[0] for row in rows] == names
     kinds = [row[heads.index("kind")] for row in rows]
@@ -217,10 +221,10 @@ def test_a_classifier_of_a_table_has_a_page_in_every_library(library: str, show:
     shares = [row[heads.index("influence")] for row in rows]
     assert shares == [f"{100 * share:.1f} %" for share in clf.feature_importances_]
     figures = [a.get("id") for tag, a in page.elements if tag == "figure"]
-    assert {"shuffled", "dependence-1"} <= set(figures)
+    assert {"permutation", "dependence-1"} <= set(figures)
     page = show(clf)
-    heads, rows = page.table("as the model takes it")
-    said = [row[heads.index("as the model takes it")] for row in rows]
+    heads, rows = page.table("encoding")
+    said = [row[heads.index("encoding")] for row in rows]
     assert said[0].endswith("and is marked; for trees it stays missing")
     assert said[1] == "one of Bern, Oslo and Rome"
     assert said[2].endswith("; also its month and weekday")
@@ -273,7 +277,7 @@ def test_every_kind_of_model_and_data_has_a_page(name: str, show: Show) -> None:
     assert ("Brier score" in page.text) == (name != "hinge")
     if name == "search":
         curves = [curve["name"] for curve in page.data["path"]["panels"][0]["curves"]]
-        assert curves == ["this data", "cross-validation"]
+        assert curves == ["test", "cross-validation"]
     if name == "scoring":
         titles = [panel["title"] for panel in page.data["path"]["panels"]]
         assert titles == ["error", "validation (roc_auc)", "training objective"]

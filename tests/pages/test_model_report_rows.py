@@ -1,5 +1,6 @@
 """Why rows are predicted as they are, on the page about a model."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -21,45 +22,47 @@ def largest(values: Any) -> list[int]:
 
 
 def section(page: Reader) -> str:
-    return page.text.rpartition("One row explained")[2].partition("How it was made")[0]
+    return page.text.rpartition("One row explained")[2].partition("Training path")[0]
 
 
 def test_every_mistake_has_its_largest_contributions(
     page: Reader, model: FCGBoostClassifier, judged: tuple[Any, Any]
 ) -> None:
-    heads, rows = page.table("why")
-    assert heads[4:6] == ["probability", "why"]
+    heads, rows = page.table("explanation")
+    assert heads[3:] == ["P(true class)", "explanation"]
     assert 0 < len(rows) <= 20
     found = model.explain(judged[0])
     for row in rows:
         values = found.values[int(row[0])] * (1 if row[2] == "yes" else -1)
         numbers = [float(f"{values[j]:.2g}") for j in largest(values)]
-        said = [part.rsplit(" ", 1) for part in row[5].split(", ")]
-        assert [name for name, _ in said] == [f"feature {j + 1}" for j in largest(values)]
-        assert [float(text.replace("−", "-")) for _, text in said] == pytest.approx(numbers)
-        assert all(text[0] in "+−" for _, text in said)
-    assert "Why: the columns that add most to what speaks for the predicted class" in page.text
+        said = [re.fullmatch(r"(.+) = (.+) \(([+−].+)\)", part) for part in row[4].split(", ")]
+        assert [one[1] for one in said] == [f"feature {j + 1}" for j in largest(values)]
+        assert [float(one[3].replace("−", "-")) for one in said] == pytest.approx(numbers)
+    assert "Explanation: the columns with the largest Shapley values" in page.text
 
 
 def test_the_worst_mistake_is_explained_unless_a_row_is_asked_for(
     page: Reader, model: FCGBoostClassifier, judged: tuple[Any, Any], show: Show
 ) -> None:
-    worst = page.table("why")[1][0]
-    words = f"Row {worst[0]} is predicted as {quoted(worst[2])}; its class is {quoted(worst[1])}."
+    worst = page.table("explanation")[1][0]
+    words = (
+        f"Row {worst[0]} is predicted as {quoted(worst[2])}; its true class is {quoted(worst[1])}."
+    )
     assert words in section(page)
-    assert "the mean decision value of training rows" in section(page)
+    assert "the mean decision value of the training rows" in section(page)
     (drawn,) = [a for tag, a in page.elements if str(a.get("aria-label")).startswith("Why row")]
     assert str(drawn["aria-label"]).startswith(f"Why row {worst[0]} is predicted as")
     assert "Row 7 is predicted as" in section(show(model, *judged, row=7))
 
 
-def test_a_table_names_texts_and_gaps_and_not_numbers(table_model: Any, show: Show) -> None:
+def test_an_explanation_names_texts_dates_and_gaps(table_model: Any, show: Show) -> None:
     X, y = mixed(200, 1)
     turned = np.where(y == "no", "yes", "no")  # so that most rows are mistakes
-    _, rows = show(table_model, X, turned).table("why")
-    texts = [row[5] for row in rows]
-    assert any("city = Rome " in text for text in texts)
-    assert not any("since = " in text for text in texts)
+    _, rows = show(table_model, X, turned).table("explanation")
+    texts = [row[4] for row in rows]
+    assert any("city = Rome (" in text for text in texts)
+    assert any("since = 202" in text for text in texts)
+    assert any("age = missing (" in text for text in texts)
     encoder, classifier = split_model(table_model)
     found = explain(classifier, X, encoder=encoder)
     for row, text in zip(rows, texts, strict=True):
@@ -72,16 +75,16 @@ def test_without_training_rows_those_given_are_the_background(
 ) -> None:
     save_model(model, tmp_path / "model.json", background=False)
     page = show(load_model(tmp_path / "model.json"), *judged)
-    assert "The model has no training rows, so it is explained against rows given" in page.text
-    assert "the mean decision value of rows given to this report" in section(page)
-    assert "why" in page.table("margin")[0]
+    assert "The model holds no training rows, so the rows given are the background." in page.text
+    assert "the mean decision value of the rows given to this report" in section(page)
+    assert "explanation" in page.table("P(true class)")[0]
 
 
 def test_without_a_mistake_the_first_row_is_explained(show: Show) -> None:
     X, y = make_classification(90, 5, n_informative=4, n_classes=3, n_redundant=0, random_state=0)
     clf = FCGBoostClassifier("gauss", max_iter=5, random_state=0).fit(X, y)
     page = show(clf, X, clf.predict(X))
-    assert "No row is classified wrongly." in page.text
+    assert "No row is misclassified." in page.text
     assert f"Row 0 is predicted as {quoted(clf.predict(X)[0])}" in section(page)
 
 
@@ -91,8 +94,8 @@ def test_a_constant_and_a_large_model_have_their_page(
     assert "Row " in section(show(model.truncate(0), *judged))
     monkeypatch.setattr(reasons, "_MOST_WORK", 10)
     page = show(model, *judged)
-    assert "The model is too large to explain a row in short time." in section(page)
-    assert "why" not in page.table("margin")[0]
+    assert "Shapley values of a model this large would take too long." in section(page)
+    assert "explanation" not in page.table("P(true class)")[0]
 
 
 def test_without_data_no_row_is_explained(
@@ -101,7 +104,7 @@ def test_without_data_no_row_is_explained(
     assert "One row explained" not in show(model).text
     with pytest.raises(ValueError, match=r"row=250: there are 250 rows of data, which count from"):
         write_model_report(tmp_path / "page.html", model, *judged, row=250)
-    with pytest.raises(ValueError, match=r"row=0: there are no data to explain a row of"):
+    with pytest.raises(ValueError, match=r"row=0: a row of X is explained, so pass X and y, too."):
         write_model_report(tmp_path / "page.html", model, row=0)
 
 

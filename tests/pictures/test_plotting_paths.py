@@ -190,7 +190,9 @@ def test_steps_of_several_classes_bring_several_atoms(
     # k0 is among the steps made, and its line stands at the atoms of that step.
     k0 = theory_steps(90)
     assert k0 <= len(counts)
-    assert_allclose(lines_of(ax)[f"$k_0$ = {k0}"].get_xdata(), counts[k0 - 1])
+    assert_allclose(
+        lines_of(ax)[f"$k_0$ = {k0} ({counts[k0 - 1]} atoms)"].get_xdata(), counts[k0 - 1]
+    )
     by_steps = PathDisplay.from_estimator(several, BLOBS, COLORS, x="steps", ax=Figure().subplots())
     assert_array_equal(by_steps.lines_["test"].get_xdata(), np.arange(1, len(counts) + 1))
 

@@ -22,7 +22,7 @@ def test_margins_are_labels_times_decision_values(model: FCGBoostClassifier, ax:
     assert display.error_share == pytest.approx(1.0 - model.score(X, y))
     assert display.active_share == np.mean(margins < 1.0)
     assert legend_texts(ax) == [
-        f"right (margin ≥ 0): {np.mean(margins >= 0.0):.1%}",
+        f"correct (margin ≥ 0): {np.mean(margins >= 0.0):.1%}",
         f"error (margin < 0): {np.mean(margins < 0.0):.1%}",
         f"active set (margin < 1): {np.mean(margins < 1.0):.1%}",
     ]
@@ -146,12 +146,12 @@ def test_a_classifiers_probabilities_are_those_of_the_second_class(
     display = ReliabilityDisplay.from_estimator(relu, X, y, n_bins=4, ax=ax)
     prob = relu.predict_proba(X)[:, 1]
     assert display.brier == pytest.approx(np.mean((prob - (y > 0)) ** 2))
-    assert ax.get_xlabel() == "predicted probability of label 1"
+    assert ax.get_xlabel() == "predicted probability of 1"
     other = ReliabilityDisplay.from_estimator(
         relu, X, y, pos_label=-1.0, n_bins=4, ax=Figure().subplots()
     )
     assert other.brier == pytest.approx(display.brier)
-    assert other.ax_.get_xlabel() == "predicted probability of label -1"
+    assert other.ax_.get_xlabel() == "predicted probability of -1"
     assert_allclose(np.average(other.prob_true, weights=other.counts), np.mean(y < 0))
 
 

@@ -1,12 +1,11 @@
-"""Pictures: a classifier, its path or its predictions in, matplotlib Axes out.
+"""Displays of a classifier, its path or its predictions, drawn with matplotlib.
 
-Needs matplotlib (``fcgboost[plot]``). Every picture is a class that follows scikit-learn's
-displays: `from_estimator` and, where predictions are enough, `from_predictions` compute what is
-drawn, draw it into `ax` and return the display; `plot` draws it again. The numbers are attributes,
-and so are the Axes, `ax_`, and their figure, `figure_`. Without `ax` there is a new figure of
-pyplot; with it pyplot is left alone. Nothing is shown, no global setting changes. Legends stand
-below the Axes, where they cover no data. Colours are those of `fcgboost.colors`; lines and
-backgrounds follow the colours of the Axes, so that dark ones work, too.
+Needs matplotlib (``fcgboost[plot]``). Displays follow scikit-learn's conventions: `from_estimator`
+and, where predictions suffice, `from_predictions` compute the numbers, draw them into `ax` and
+return the display; `plot` draws them again. The numbers are attributes, as are the Axes (`ax_`) and
+the figure (`figure_`). Without `ax`, pyplot creates a new figure. Nothing is shown, and no global
+setting changes. Legends stand below the Axes, where they cover no data. Colours are those of
+`fcgboost.colors`; text and lines follow the Axes, so dark styles work.
 
 Examples
 --------

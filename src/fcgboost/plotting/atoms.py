@@ -1,4 +1,4 @@
-"""Atoms: where they lie in a plane, and what they look at."""
+"""Where the atoms of a model over two features lie."""
 
 from __future__ import annotations
 
@@ -12,10 +12,6 @@ from fcgboost.arrays import host
 from fcgboost.model import by_family
 from fcgboost.plotting.base import Array
 
-# Where the two panels and the scale of colours lie in the Axes: left, bottom, width, height.
-_HEAT, _BARS, _SCALE = (0.0, 0.0, 0.68, 1.0), (0.71, 0.0, 0.18, 1.0), (0.93, 0.0, 0.025, 1.0)
-# Bars narrower than this, in points, have a tick at one end only, and a short label.
-_NARROW = 40.0
 Kind = Literal["centre", "hinge", "half-way line", "step"]
 # The first family that an atom's dictionary belongs to says how it is drawn in a plane.
 _KINDS: dict[type, Kind | None] = {
@@ -25,10 +21,6 @@ _KINDS: dict[type, Kind | None] = {
     dictionaries.StepDictionary: "step",
     dictionaries.LinearProfile: None,
     dictionaries.InnerProductDictionary: "hinge",
-}
-_VALUE_NAMES = {
-    dictionaries.GaussDictionary: "centre − mean, standardised",
-    dictionaries.TreeDictionary: "share of the splits",
 }
 
 

@@ -64,12 +64,12 @@ def text_color(ax: Axes) -> Any:
 
 
 def class_colors(n: int) -> list[str]:
-    """Return n colours, which repeat after some."""
+    """Return n colours of the palette, repeated if need be."""
     return [PALETTE[i % len(PALETTE)] for i in range(n)]
 
 
 def diverging_colormap(alpha: float = 1.0) -> Any:
-    """Return a colormap from the first class, over nothing at all, to the second."""
+    """Return a colormap from the first class, through transparent, to the second."""
     from matplotlib.colors import LinearSegmentedColormap, to_rgba
 
     first, second = CLASS_COLORS
@@ -91,9 +91,9 @@ def wrapped(text: str, width: float, size: float) -> str:
 
 
 def shortened(name: str, length: int = 28) -> str:
-    """Return a name as one line that is no longer than that."""
-    name = " ".join(name.split())
-    return name if len(name) <= length else name[: length - 1] + "…"
+    """Return a name as one line that is no longer than that, with both of its ends."""
+    name, half = " ".join(name.split()), length // 2
+    return name if len(name) <= length else f"{name[:half]}…{name[half + 1 - length :]}"
 
 
 def set_labels(ax: Axes, x: str, y: str) -> None:
@@ -104,9 +104,9 @@ def set_labels(ax: Axes, x: str, y: str) -> None:
 
 
 def legend_below(ax: Axes, ncols: int = 3) -> None:
-    """Put the legend below the axis label, where it covers nothing, hardly wider than the Axes.
+    """Put the legend below the axis label, where it covers no data.
 
-    Where it would take too much of small Axes its letters are smaller, or there is none.
+    On small Axes its letters are smaller, or there is none.
     """
     if not ax.get_legend_handles_labels()[0]:
         return
@@ -129,10 +129,10 @@ def legend_below(ax: Axes, ncols: int = 3) -> None:
 
 
 def usual_range(values: Array, least: float = 0.0) -> tuple[float, float]:
-    """Return the smallest and the largest value, without a few that lie far from all others.
+    """Return the smallest and the largest value, without a few outliers.
 
-    Far is beyond the middle 96 % by more than one and a half times their range, and than `least`:
-    one broken row must not squash the picture of a thousand.
+    An outlier is beyond the middle 96 % by more than 1.5 times their range and more than `least`:
+    one bad row must not squash a picture.
     """
     if len(values) < _FEW:
         return float(values.min()), float(values.max())
@@ -149,7 +149,7 @@ def label_name(value: Any) -> str:
 
 
 def split(estimator: Any, display: type) -> tuple[Pipeline | None, Any]:
-    """Return what stands before a fitted classifier, if anything does, and the classifier."""
+    """Return the steps before a fitted classifier, if any, and the classifier."""
     load_pyplot(display)
     check_is_fitted(estimator)
     if not isinstance(estimator, Pipeline):
@@ -189,7 +189,7 @@ def class_code(classes: NDArray[Any], value: Any) -> int:
 def class_codes(
     labels: ArrayLike, classes: ArrayLike | None, values: Array, name: str
 ) -> tuple[NDArray[np.intp], NDArray[Any]]:
-    """Return the place of every label, which has a row of values, among the classes; and these."""
+    """Return the code of every label, and the classes; check them against a row of values each."""
     found = np.asarray(labels)
     known = np.unique(found) if classes is None else np.asarray(classes)
     unknown = np.setdiff1d(found, known)

@@ -27,17 +27,16 @@ _STRONGEST, _FLAT = 0.5, 0.3
 
 @dataclass(eq=False, repr=False)
 class DecisionBoundaryDisplay(base.Display):
-    """A classifier of two features over its data, with its atoms.
+    """The decision boundary of a classifier of two features, with data and atoms.
 
-    The grid is evaluated and filled by scikit-learn's display of the same name: with two classes by
-    the decision value, from -1 (surely the first class) to 1, or by the probability where there are
-    no decision values, as of forests; with several classes by the one that is predicted.
+    The plane is filled by scikit-learn's display of the same name: with two classes by the decision
+    value, from -1 (certainly the first class) to 1, or by the probability if there are no decision
+    values (forests); with several classes by the predicted class.
 
-    An atom has the colour of the class it speaks for: with two classes the first for a negative
-    coefficient, the second for a positive one; with several, that of its largest coefficient, and
-    it is hollow (a line: dashed) where it speaks against that class. Kernels are shown by their
-    centres, neurons by the lines on which they bend (rectified linear) or are one half (sigmoid),
-    sized by the coefficient.
+    An atom has the colour of the class it supports: with two classes the first for a negative
+    coefficient, the second for a positive one; with several, the class of its largest coefficient,
+    hollow (a line: dashed) if that is negative. Kernels are drawn at their centres, neurons as the
+    lines on which they bend (ReLU) or are one half (sigmoid), sized by the coefficient.
 
     Attributes
     ----------
@@ -96,16 +95,16 @@ class DecisionBoundaryDisplay(base.Display):
         estimator : fitted classifier or Pipeline
             Of this package or of scikit-learn.
         X : array-like or data frame of shape (n_samples, 2)
-            The training data: it sets the limits, and the place of polynomial atoms. A few rows
-            far from all others are left out of the picture, and counted in the legend.
+            The training data: it sets the limits, and the position of polynomial atoms. A few
+            outliers are left out of the picture, and counted in the legend.
         y : array-like of shape (n_samples,) or None, default=None
             Without labels no points are drawn.
         k : int or None, default=None
             Draw the model after k steps of its path.
         atoms : bool or "auto", default="auto"
-            Whether to show the atoms; "auto" does where there are any to show.
+            Whether to draw the atoms; "auto" draws them if they have a position.
         true_boundary : callable or None, default=None
-            Returns the second feature of the true boundary from the first, dashed.
+            Maps the first feature to the second on the true boundary, which is drawn dashed.
         grid_resolution : int, default=300
             The number of points along each side.
         xlabel, ylabel : str or None, default=None
@@ -209,7 +208,7 @@ class DecisionBoundaryDisplay(base.Display):
         return drawn
 
     def _draw_lines(self, ax: base.Axes, rows: Array, sizes: Array, color: str, fills: bool) -> Any:
-        """Draw lines <w, x> + b = 0 from beyond the plane to beyond it; the Axes cut them."""
+        """Draw lines <w, x> + b = 0 across the plane; the Axes clip them."""
         from matplotlib.collections import LineCollection
 
         low, high = self.limits
@@ -272,14 +271,14 @@ def _find_atoms(
 
 
 def grid_side(column: Array, n: int) -> Array:
-    """Return n points from a little before the column's usual values to a little after them."""
+    """Return n points that span the column's usual values with a small margin."""
     low, high = base.usual_range(column)
     margin = 0.02 * ((high - low) or 1.0)
     return np.linspace(low - margin, high + margin, n)
 
 
 def like(X: Any, points: Array) -> Any:
-    """Return points as a data frame if X is one: the classifier knows the names of its features."""
+    """Return points as a data frame if X is one, with its column names."""
     if not hasattr(X, "columns"):  # a user's table, of any library of data frames
         return points
     return type(X)(dict(zip(X.columns, points.T, strict=True)))

@@ -1,4 +1,4 @@
-"""What the columns of one row add to its decision value."""
+"""Waterfalls of the contributions of the columns to one prediction."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _NAME, _CELL, _SIZE = 24, 12, 0.036
 
 @dataclass(eq=False, repr=False)
 class ContributionDisplay(base.Display):
-    """A waterfall from the base value to the decision value of a row, the largest steps on top.
+    """A waterfall of Shapley values, from the base value to the decision value of one row.
 
     Attributes
     ----------
@@ -40,7 +40,7 @@ class ContributionDisplay(base.Display):
     base_value: float
     _: KW_ONLY
     xlabel: str = "decision value"
-    #: Of what adds to the decision value, and of what takes from it.
+    #: Of positive and of negative contributions.
     colors: tuple[str, str] = (CLASS_COLORS[1], CLASS_COLORS[0])
 
     @property
@@ -111,7 +111,9 @@ class ContributionDisplay(base.Display):
     def plot(self, ax: base.Axes | None = None, *, n_shown: int = 10, **kwargs: Any) -> Self:
         """Draw at most `n_shown` columns and one bar for the others; `kwargs` for `Axes.barh`."""
         ax = self._start(ax)
+        # Columns that the model leaves out add nothing.
         order = np.argsort(-np.abs(self.values), kind="stable")
+        order = order[: np.count_nonzero(self.values) or None]
         shown, rest = order[:n_shown], order[n_shown:]
         pairs = ((base.shortened(self.names[i], _NAME), self.cells[i]) for i in shown)
         labels = [f"{name} = {base.shortened(cell, _CELL)}" for name, cell in pairs]
@@ -131,7 +133,7 @@ class ContributionDisplay(base.Display):
         return self
 
     def _draw_bars(self, ax: base.Axes, steps: Array, size: float, options: dict[str, Any]) -> None:
-        """Draw the bars with their numbers, and lines where they begin and end."""
+        """Draw the bars with their numbers, and lines between them."""
         text, places, ends = base.text_color(ax), np.arange(len(steps)), np.cumsum(steps)
         ends += self.base_value
         colors = [self.colors[int(step < 0.0)] for step in steps]
@@ -151,7 +153,7 @@ class ContributionDisplay(base.Display):
 
 
 def cells_of(explanation: Explanation, row: int) -> list[str]:
-    """Return the values of a row as texts, by their names where these are known."""
+    """Return the values of a row as texts, in the order of the feature names."""
     names, X = explanation.feature_names, explanation.data
     columns = open_table(host(_one_row(X, row)), 1).columns
     found = dict(zip(names, columns.values(), strict=False)) | columns
@@ -173,4 +175,4 @@ def _text(cell: Any) -> str:
 
 def _number(value: float, style: str = ".3g") -> str:
     style = style if abs(value) < 1e3 or abs(value) >= 1e9 else ",.0f"
-    return f"{value:{style}}".replace("-", "\N{MINUS SIGN}")
+    return f"{value + 0.0:{style}}".replace("-", "\N{MINUS SIGN}")

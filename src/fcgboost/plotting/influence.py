@@ -1,4 +1,4 @@
-"""Which features a classifier listens to."""
+"""Feature importances, by slopes or by permutation."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from fcgboost.dictionaries import SmoothDictionary
 from fcgboost.plotting import base
 from fcgboost.plotting.base import Array
 
-_SLOPES_LABEL = "share of the model's slope (standardised features)"
-_CHANGES_LABEL = "share of the model's changes with the feature"
+_SLOPES_LABEL = "share of the mean absolute slope (standardised features)"
+_CHANGES_LABEL = "share of the mean absolute change when permuted"
 
 
 @dataclass(eq=False, repr=False)
 class FeatureInfluenceDisplay(base.Display):
-    """How much every feature matters, the largest on top.
+    """Feature importances as bars, the largest on top.
 
     Attributes
     ----------
@@ -47,19 +47,20 @@ class FeatureInfluenceDisplay(base.Display):
         options: dict[str, Any] | None = None,
         **kwargs: Any,
     ) -> Self:
-        """Draw the influence of the features on a classifier.
+        """Draw the importance of the features for a classifier.
 
         Parameters
         ----------
         estimator : fitted classifier or Pipeline
             Slopes are known for classifiers of this package.
         X, y : data for permutations, or None, default=None
-            Best data that the fit has not seen.
+            Preferably held-out rows.
         method : {"slopes", "permutation"}, default="slopes"
-            The mean size of the slope in every standardised feature, of trees and unions that of
-            the change where it has another row's value (`feature_importances_`; in a Pipeline, of
-            what the classifier sees), or what the accuracy loses when a column of X
-            is shuffled, with the standard deviation over the shuffles.
+            "slopes" draws `feature_importances_`: the mean absolute slope of the decision value
+            in every standardised feature; for trees and unions, its mean absolute change when the
+            feature is permuted. In a Pipeline, features are those the classifier sees.
+            "permutation" is permutation importance: the drop in accuracy when a column of X is
+            permuted, with the standard deviation over the permutations.
         options : dict or None, default=None
             For `sklearn.inspection.permutation_importance`: scoring, n_repeats, random_state, ...
         **kwargs :
@@ -81,12 +82,12 @@ class FeatureInfluenceDisplay(base.Display):
     def _permuted(cls, estimator: Any, X: Any, y: Any, options: dict[str, Any]) -> Self:
         base.split(estimator, cls)
         if X is None or y is None:
-            raise ValueError("method='permutation' shuffles the columns of X: pass X and y.")
+            raise ValueError("method='permutation' permutes the columns of X: pass X and y.")
         found = permutation_importance(
             estimator, X, y, **{"n_repeats": 10, "random_state": 0, **options}
         )
         score = options.get("scoring") or "accuracy"
-        label = f"loss of {score} when shuffled (± standard deviation)"
+        label = f"drop in {score} when permuted (± standard deviation)"
         names, errors = base.feature_names(None, estimator, X), found.importances_std
         return cls(found.importances_mean, names, errors=errors, xlabel=label)
 

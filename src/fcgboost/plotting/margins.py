@@ -1,4 +1,4 @@
-"""Margins, and the rows that still count."""
+"""Margins, and the rows of the active set."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ _NEAR = 5.0
 class MarginDisplay(base.Display):
     """The margins y f(x) of rows, with the active set y f < 1 and the errors y f < 0.
 
-    Margins far from all others are left out of the picture, not of the shares; the label of the
-    axis counts them. With the squared hinge and its kin only the rows of the active set have a loss
-    and pull at the coefficients. With several classes the margin is f_y, the value of the row's
-    class, less the largest value of the others.
+    Margins far from all others are left out of the picture, not of the shares; the axis label
+    counts them. With hinge losses only rows of the active set have a loss, so only they determine
+    the coefficients. With several classes the margin is the value of the true class minus the
+    largest value of the others.
     """
 
     margins: Array
     _: KW_ONLY
-    #: Whether they are those of several classes.
+    #: Whether they are margins of several classes.
     is_lead: bool = False
     #: Whether rows with a margin above 1 have no loss.
     has_active_set: bool = True
@@ -66,7 +66,7 @@ class MarginDisplay(base.Display):
         """
         _, classifier = base.split(estimator, cls)
         display = cls._of(y, _decision_values(estimator, X), estimator.classes_)
-        # With the square every row has a loss.
+        # With the square loss every row counts.
         display.has_active_set &= not isinstance(vars(classifier).get("_loss_"), Square)
         return display.plot(**kwargs)
 
@@ -115,14 +115,14 @@ class MarginDisplay(base.Display):
             raise ValueError(f"kind must be 'histogram' or 'ecdf', got {kind!r}.")
         ax, edges = self._start(ax), _edges(self.margins)
         ylabel = draw(ax, edges, f"error (margin < 0): {self.error_share:.1%}", kwargs)
-        name = "active set" if self.has_active_set else "unsure or wrong"
+        name = "active set" if self.has_active_set else "uncertain or wrong"
         style: dict[str, Any] = {"color": ORANGE, "alpha": 0.2, "linewidth": 0, "zorder": 0.5}
         style["label"] = f"{name} (margin < 1): {self.active_share:.1%}"
         ax.axvspan(edges[0], min(1.0, edges[-1]), **style)
         for place, line in ((0.0, "-"), (1.0, ":")):
             ax.axvline(place, color=base.text_color(ax), linestyle=line, linewidth=1.0)
         ax.set_xlim(edges[0], edges[-1])
-        lead = "margin: value of the true class − largest of the others"
+        lead = "margin: true class − largest other class"
         far = f"\nrows farther out: {self.n_outside}" if self.n_outside else ""
         base.set_labels(ax, (lead if self.is_lead else "margin $y$ $f(x)$") + far, ylabel)
         base.legend_below(ax, ncols=2)
@@ -131,8 +131,8 @@ class MarginDisplay(base.Display):
     def _draw_histogram(
         self, ax: base.Axes, edges: Array, error: str, options: dict[str, Any]
     ) -> str:
-        """Draw one histogram of the right rows, another of the wrong ones; return the y label."""
-        is_wrong, label = self.margins < 0.0, f"right (margin ≥ 0): {1.0 - self.error_share:.1%}"
+        """Draw one histogram of correct rows, another of errors; return the y label."""
+        is_wrong, label = self.margins < 0.0, f"correct (margin ≥ 0): {1.0 - self.error_share:.1%}"
         style = {"bins": edges, "color": BLUE, "label": label, **options}
         ax.hist(self.margins[~is_wrong], **style)
         ax.hist(self.margins[is_wrong], **{**style, "color": VERMILION, "label": error, **options})
@@ -148,9 +148,9 @@ class MarginDisplay(base.Display):
 
 
 def margins_of(codes: NDArray[np.intp], decision: Array) -> Array:
-    """Return y f, or f_y less the largest value of the other classes.
+    """Return y f, or the value of the true class minus the largest of the others.
 
-    The code of a label that is none of the classes is -1; it is a mistake.
+    A label that is none of the classes has the code -1; it is always a mistake.
     """
     if decision.ndim == 1:
         return np.where(codes < 0, -np.abs(decision), np.where(codes == 1, decision, -decision))

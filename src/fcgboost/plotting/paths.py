@@ -1,4 +1,4 @@
-"""Errors and coefficients along a path."""
+"""Errors and scores along a path."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sklearn.metrics import get_scorer_names
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from fcgboost.colors import BLUE, DICTIONARY_COLORS, GREY, ORANGE, PALETTE, SKY, VERMILION
+from fcgboost.colors import BLUE, DICTIONARY_COLORS, GREY, ORANGE, SKY, VERMILION
 from fcgboost.plotting import base
 from fcgboost.plotting.base import Array
 from fcgboost.training.checks import named_metrics, to_host
@@ -24,13 +24,11 @@ _CURVE_COLORS = {
     **DICTIONARY_COLORS,
     **{"train": ORANGE, "validation": BLUE, "cross-validation": BLUE, "test": VERMILION},
 }
-# Atoms that have no name are grey.
-_NAMED_COLORS = [color for color in PALETTE if color != GREY]
 
 
 @dataclass(eq=False, repr=False)
 class PathDisplay(base.Display):
-    """Errors or scores against the number of atoms or steps, with k0 and the chosen number marked.
+    """Errors or scores against the number of atoms or steps, with k0 and the chosen step marked.
 
     Attributes
     ----------
@@ -43,12 +41,12 @@ class PathDisplay(base.Display):
     _: KW_ONLY
     #: The number of atoms after 1, 2, ... steps, if the curves are to be drawn against it.
     atoms: Array | None = None
-    #: The number of steps of the theory, `theory_steps(n_samples)`: a dotted line, if it was made.
+    #: The number of steps that theory suggests, `theory_steps(n_samples)`: a dotted line.
     k0: int | None = None
     #: Numbers of steps to mark on the curves.
     chosen: Mapping[str, int] | None = None
     ylabel: str = "error"
-    #: How many rows curves are of, where that is known: it stands beside their names.
+    #: How many rows a curve was computed on, for the legend.
     n_rows: Mapping[str, int] | None = None
 
     @classmethod
@@ -63,15 +61,15 @@ class PathDisplay(base.Display):
         x: Literal["atoms", "steps"] = "atoms",
         **kwargs: Any,
     ) -> Self:
-        """Draw what the fit of a classifier recorded along its path, and the same of other rows.
+        """Draw what a fit recorded along its path, and the same curve for other rows.
 
         Parameters
         ----------
         estimator : fitted classifier of fcgboost, or a Pipeline that ends in one
         X, y : rows and their labels, or None, default=None
-            For one more curve.
+            Held-out rows, for one more curve.
         name : str, default="test"
-            What this curve is called; a recorded one of the same name is not drawn.
+            The name of this curve; it replaces a recorded one of the same name.
         metric : str or None, default=None
             One of the `metrics` of the fit, recorded for "train" and "validation" rows, or for X
             and y alone any score of scikit-learn. None is the first of the fit; if it had none,
@@ -145,9 +143,11 @@ class PathDisplay(base.Display):
         self._mark_chosen(ax)
         k0, n_steps = self.k0, max(map(len, self.curves.values()))
         if k0 is not None and k0 <= n_steps and np.isfinite(place := self._places(k0)[-1]):
-            ax.axvline(place, label=f"$k_0$ = {k0}", color=base.text_color(ax), linestyle=":")
+            at = "" if self.atoms is None or place == k0 else f" ({place:.0f} atoms)"
+            ax.axvline(place, label=f"$k_0$ = {k0}{at}", color=base.text_color(ax), linestyle=":")
         ax.set(xlabel="steps $k$" if self.atoms is None else "atoms", ylabel=self.ylabel)
         ax.set_xlim(0, None)
+        ax.locator_params(axis="x", integer=True)
         base.legend_below(ax)
         return self
 
@@ -238,7 +238,7 @@ def theory_k0(classifier: Any) -> int:
 
 
 def recorded(classifier: Any) -> tuple[dict[str, Array], str]:
-    """Return what the fit wrote down about other data, by step, and its unit.
+    """Return what the fit recorded on validation rows, by step, and its unit.
 
     The unit is "error", or "score (...)" where it was another score. Without validation there is
     no curve.

@@ -1,4 +1,4 @@
-"""Predicted probabilities beside what happened."""
+"""Reliability diagrams: predicted probabilities against observed frequencies."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _FOOT, _HEIGHT = -0.32, 0.18
 
 @dataclass(eq=False, repr=False)
 class ReliabilityDisplay(CalibrationDisplay, base.Display):
-    """scikit-learn's reliability diagram, with intervals and counts.
+    """scikit-learn's reliability diagram, with confidence intervals and counts.
 
-    Rows are put into bins by their probability. Bars are 95 % intervals of Wilson; a calibrated
-    classifier has the diagonal within most of them. The strip below shows the counts.
+    Rows are binned by their predicted probability. Bars are Wilson's 95 % intervals; those of a
+    calibrated classifier contain the diagonal, most of the time. The strip below shows the counts.
 
     Attributes
     ----------
@@ -33,7 +33,7 @@ class ReliabilityDisplay(CalibrationDisplay, base.Display):
         The counts.
     """
 
-    #: The share of hits in every bin that is not empty.
+    #: The observed frequency in every bin that is not empty.
     prob_true: Array
     #: The mean probability in every bin that is not empty.
     prob_pred: Array
@@ -42,17 +42,16 @@ class ReliabilityDisplay(CalibrationDisplay, base.Display):
     counts: NDArray[np.intp]
     #: The ends of the bins that are not empty, of shape (n_bins, 2).
     edges: Array
-    #: The mean squared difference of probability and hit; of the predicted class among several it
-    #: is not the Brier score of all classes, and is called the top-label Brier score.
+    #: The Brier score; for the predicted class among several, the top-label Brier score.
     brier: float
     _: KW_ONLY
-    #: The class whose probability it is; None if it is that of the predicted one among several.
+    #: The class whose probability is drawn; None is the predicted one among several.
     pos_label: Any = None
     estimator_name: None = field(default=None, init=False)
 
     @property
     def intervals(self) -> Array:
-        """The lower and the upper ends of Wilson's intervals for `prob_true`, as rows."""
+        """The lower and upper ends of Wilson's intervals for `prob_true`, as rows."""
         pairs = zip(self.prob_true, self.counts, strict=True)
         found = [wilson(float(share * n), float(n)) for share, n in pairs]
         return np.transpose([(one.low, one.high) for one in found])
@@ -96,11 +95,11 @@ class ReliabilityDisplay(CalibrationDisplay, base.Display):
         classes : array-like of shape (n_classes,) or None, default=None
             None is the sorted labels of `y_true`.
         pos_label : label or None, default=None
-            The class whose probability is judged. None is the second of two classes; of several
-            it is the predicted one, whichever that is (top label).
+            The class whose probability is drawn. None is the second of two classes; of several,
+            the predicted one (top label).
         n_bins : int, default=10
         strategy : {"quantile", "uniform"}, default="quantile"
-            Bins with as many rows each, or of the same width.
+            Bins of equal counts, or of equal width.
         **kwargs :
             For `plot`.
         """
@@ -124,7 +123,7 @@ class ReliabilityDisplay(CalibrationDisplay, base.Display):
         # scikit-learn's own line is black, which dark backgrounds hide.
         line: dict[str, Any] = {"color": base.text_color(ax), "label": "perfectly calibrated"}
         ax.plot([0.0, 1.0], [0.0, 1.0], ":", **line)
-        name = "share of hits, 95 % interval"
+        name = "observed frequency, 95 % interval"
         super().plot(ax=ax, name=name, ref_line=False, **{"marker": "o", **kwargs, "color": color})
         reach = np.abs(self.intervals - self.prob_true)
         style: dict[str, Any] = {"fmt": "none", "color": color, "capsize": 3}
@@ -132,9 +131,9 @@ class ReliabilityDisplay(CalibrationDisplay, base.Display):
         self._draw_counts(ax)
         ax.set(xlim=(-0.02, 1.02), ylim=(_FOOT - 0.02, 1.02), yticks=np.linspace(0.0, 1.0, 6))
         is_top = self.pos_label is None
-        event = "the predicted class" if is_top else f"label {base.label_name(self.pos_label)}"
-        base.set_labels(ax, f"predicted probability of {event}", "share of hits")
-        # A line in the legend without anything in the picture.
+        event = "the predicted class" if is_top else base.label_name(self.pos_label)
+        base.set_labels(ax, f"predicted probability of {event}", "observed frequency")
+        # A line in the legend alone.
         score = "top-label Brier score" if is_top else "Brier score"
         ax.plot([], [], " ", label=f"{score} {self.brier:.3f}")
         base.legend_below(ax, ncols=2)
@@ -154,7 +153,7 @@ class ReliabilityDisplay(CalibrationDisplay, base.Display):
 def _events(
     y: ArrayLike, prob: Array, classes: ArrayLike | None, pos_label: Any
 ) -> tuple[NDArray[np.bool_], Array, Any]:
-    """Return whether what was predicted happened, its probability, and its class."""
+    """Return whether each predicted event occurred, its probability, and its class."""
     codes, known = base.class_codes(y, classes, prob, "probability")
     if not ((prob >= 0.0) & (prob <= 1.0)).all():
         raise ValueError("Probabilities must lie between 0 and 1.")

@@ -1,9 +1,9 @@
-"""Pages: a report about a model or a comparison, and a playground on this machine.
+"""HTML pages: reports about a model or a comparison, and a local playground.
 
-Both are one HTML text that Python fills with numbers, with one style (`style.css`, in the colours
-of `fcgboost.colors`) and one set of drawing functions (`drawing.js`, `plane.js`). A report is
-`blocks` that `model_page` and `comparison_page` put together and `page` writes down; the
-playground is a `server` that answers `settings` with `fits` of `samples`.
+Both are single HTML files that Python fills with numbers. They share a style (`style.css`, in the
+colours of `fcgboost.colors`) and drawing functions (`drawing.js`, `plane.js`). `model_page` and
+`comparison_page` assemble a report from `blocks`, and `page` writes it; the playground is a
+`server` that answers `settings` with `fits` of `samples`.
 """
 
 from fcgboost.web.comparison_page import write_comparison_report

@@ -1,4 +1,4 @@
-"""What the atoms of a model look at, in words."""
+"""Descriptions of atoms: the features they depend on."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ def dictionary_name(dictionary: Dictionary) -> str:
 
 
 def describe_atoms(model: FittedModel, atoms: Any) -> list[str]:
-    """Say in a line each what atoms look at: the features that move them most.
+    """Describe each atom in one line, by the features it depends on most.
 
-    For neurons and polynomials these have the largest weights in standardised units; of kernels
-    the centre is given, in the features that move the whole model most; of sparse ones, in the
-    centre's largest entries; of trees the features that they split first and most often.
+    Neurons and polynomials: the largest weights, in standardised units. Kernels: the centre, in the
+    most influential features of the model, or its largest entries if it is sparse. Trees: the
+    features that they split first and most often.
     """
     fitted = model.classifier.model_
     is_union = isinstance(fitted.dictionary, UnionDictionary)
@@ -106,7 +106,7 @@ def _direction(weights: Array, names: list[str]) -> str:
 
 
 def _sparse_center(row: Array, names: list[str], scale: Array) -> str:
-    """Name the largest entries: of text and the like nearly all are 0."""
+    """Name the largest entries; in text data nearly all are 0."""
     shown = _strongest(row / scale)
     more = _more(row, shown)
     rest = f"{more} that are not 0" if more else ", all others 0"
@@ -124,7 +124,7 @@ def atom_table(model: FittedModel) -> Table:
         names = [f"for {label(value)}" for value in classes]
         names = ["coefficient"] if len(classes) == 2 else names
     heads = [Head(name, "number") for name in ("atom", "step", *names)]
-    heads.append(Head("what it looks at", "text"))
+    heads.append(Head("description", "text"))
     texts = describe_atoms(model, fitted.atoms[order])
     rows = []
     for j, text in zip(order, texts, strict=True):
@@ -132,6 +132,7 @@ def atom_table(model: FittedModel) -> Table:
         numbers = [Cell(number(c), key=float(c)) for c in coef[:, j]]
         rows.append([*counts, *numbers, Cell(text)])
     left_out = fitted.n_atoms - len(order)
-    notes = [f"The {count(left_out, 'smallest atom')} are left out."] if left_out else []
-    caption = f"The {count(fitted.n_atoms, 'atom')} and their coefficients."
+    notes = [f"Left out: the {count(left_out, 'atom')} of the smallest coefficients."]
+    notes *= left_out > 0
+    caption = f"All {count(fitted.n_atoms, 'atom')} and their coefficients"
     return Table(caption, heads, rows, notes, is_folded=True)

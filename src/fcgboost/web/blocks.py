@@ -1,7 +1,7 @@
-"""What a report is made of: sections of paragraphs, tables, pictures and things to explore.
+"""The parts of a report: paragraphs, tables, pictures and interactive charts.
 
-A paragraph is a text, facts are a mapping, a gallery is a list of pictures. All is plain text,
-which the template escapes, but for `Picture.markup`.
+A paragraph is a string, facts are a mapping, a gallery is a list of pictures. All of it is plain
+text, which the template escapes, except `Picture.markup`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from fcgboost.web.text import percent
 
 @dataclass(frozen=True)
 class Card:
-    """A figure in large type, with a smaller line below and a note for those who point at it."""
+    """A number in large type, with a detail below and a note as its tooltip."""
 
     label: str
     value: str
@@ -25,7 +25,7 @@ class Card:
 
 @dataclass(frozen=True)
 class Head:
-    """The head of a column: names and numbers stay on one line, texts are wrapped."""
+    """The head of a column, and how its cells are set."""
 
     name: str
     kind: Literal["label", "number", "text", "picture"] = "label"
@@ -33,10 +33,10 @@ class Head:
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell of a table, sorted by its key if it has one, with a detail in small letters.
+    """A cell of a table: its text, its sort key, and a detail in small type.
 
-    A share from 0 to 1 is drawn as a bar beside the text. Bars are a histogram instead of it: the
-    height of each, and that of its part in colour.
+    A share from 0 to 1 adds a bar beside the text. `bars` replaces the text by a histogram: the
+    height of each bar, and of its coloured part.
     """
 
     text: str
@@ -49,7 +49,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of cells, the first of which is the row's name; `groups` are heads above the heads."""
+    """Rows of cells, the first of which names the row; `groups` are headings above the heads."""
 
     caption: str
     heads: Sequence[Head]
@@ -61,7 +61,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Picture:
-    """A picture as markup that is safe to write into a page."""
+    """A picture as trusted markup."""
 
     name: str
     markup: str
@@ -71,19 +71,19 @@ class Picture:
 
 @dataclass(frozen=True)
 class Code:
-    """Lines to copy."""
+    """Code to copy."""
 
     text: str
 
 
 @dataclass(frozen=True)
 class Explorer:
-    """A place where the page's script draws JSON data; until then the fallback is there."""
+    """A place where the page's script draws JSON data; without the script, the fallback stays."""
 
-    what: Literal["path", "intervals"]
+    what: Literal["path", "intervals", "thresholds"]
     data: Mapping[str, Any]
     hint: str
-    fallback: Sequence[Picture] = ()
+    fallback: Sequence[Block] = ()
 
 
 Block = str | Mapping[str, str] | list[Picture] | Table | Code | Explorer
@@ -92,5 +92,5 @@ Section = tuple[str, str, Sequence[Block]]
 
 
 def share_cell(value: float, largest: float = 1.0) -> Cell:
-    """Return a share in percent with a bar, whose full length stands for the largest."""
+    """Return a share in percent with a bar, scaled so that the largest fills it."""
     return Cell(percent(value), key=value, share=value / (largest or 1.0))

@@ -1,4 +1,4 @@
-"""What becomes of the columns of a table, in words."""
+"""Descriptions of how the columns of a table are encoded."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _LONGEST_LEVEL = 20
 
 
 def kind_of(column: Column) -> str:
-    """Return what a column is: "number", "date", "category" or "left out"."""
+    """Return the type of a column: "number", "date", "category" or "left out"."""
     if why_left_out(column):
         return "left out"
     is_date = isinstance(column, NumberColumn) and column.unit == "days"
@@ -20,7 +20,7 @@ def kind_of(column: Column) -> str:
 
 
 def treatment_of(column: Column) -> str:
-    """Say how the values of a column become what atoms see."""
+    """Describe how a column is encoded."""
     if isinstance(column, NumberColumn) and column.outputs:
         return _of_number(column)
     if isinstance(column, CategoryColumn) and column.outputs:
@@ -29,7 +29,7 @@ def treatment_of(column: Column) -> str:
 
 
 def value_of(column: NumberColumn, value: float) -> str:
-    """Write a number of a column, which may be a date."""
+    """Format a number of a column, which may be a date."""
     if column.unit == "days" and np.isfinite(value):
         return str(np.datetime64(int(np.floor(value)), "D"))
     return number(value)

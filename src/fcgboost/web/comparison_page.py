@@ -18,12 +18,12 @@ from fcgboost.web.text import count, shortened
 
 _OURS = "fcgboost"
 _NAMES = {
-    "n_train": "rows fitted to",
-    "n_test": "rows scored on",
-    "n_columns": "columns of the data",
-    "n_features": "columns of numbers made from them",
-    "n_threads": "threads of every method",
-    "test_size": "share scored on",
+    "n_train": "training rows",
+    "n_test": "test rows",
+    "n_columns": "columns",
+    "n_features": "columns after encoding",
+    "n_threads": "threads per method",
+    "test_size": "test share",
     "random_state": "random_state",
 }
 
@@ -31,12 +31,12 @@ _NAMES = {
 def write_comparison_report(
     path: str | os.PathLike[str], comparison: Comparison, *, title: str | None = None
 ) -> Path:
-    """Write one HTML page about a comparison of methods, which needs no network to be read.
+    """Write one self-contained HTML page about a comparison of methods.
 
     Parameters
     ----------
     path : path
-        The page is there in full or not at all.
+        The page is written in full or not at all.
     comparison : Comparison
     title : str or None, default=None
         The heading of the page.
@@ -47,7 +47,7 @@ def write_comparison_report(
     """
     scores: list[Block] = [_table(comparison)]
     if any(row.scores for row in comparison.rows):
-        hint = "Choose a score. Intervals that overlap much leave open who is better."
+        hint = "Choose a score. Intervals that overlap a lot decide nothing."
         scores.insert(0, Explorer("intervals", _intervals(comparison), hint))
     sections: list[Section] = [
         ("scores", "Scores", scores),
@@ -62,23 +62,23 @@ def _lead(comparison: Comparison) -> list[str]:
     lines = []
     if {"n_train", "n_test"} <= data.keys():
         lines.append(
-            f"{count(len(comparison.rows), 'method')} fitted to the same {count(data['n_train'])} "
-            f"rows and scored on {count(data['n_test'])} others."
+            f"{count(len(comparison.rows), 'method')}, trained on the same "
+            f"{count(data['n_train'])} rows and tested on {count(data['n_test'])} others."
         )
     if {"n_columns", "n_features", "n_threads"} <= data.keys():
         lines.append(
-            f"Every method has {count(data['n_threads'], 'thread')}. fcgboost is given the "
-            f"{count(data['n_columns'], 'column')} of the data, all others the same "
-            f"{count(data['n_features'], 'column')} of numbers made from them."
+            f"Every method has {count(data['n_threads'], 'thread')}. fcgboost reads the "
+            f"{count(data['n_columns'], 'column')} of the table itself; all others get "
+            f"{count(data['n_features'], 'encoded column')}."
         )
     if rows:
         best = max(rows, key=lambda row: row.scores["accuracy"].value)
-        lines.append(f"The best accuracy: {_phrase(best)}.")
+        lines.append(f"Best accuracy: {_phrase(best)}.")
         others = [row for row in rows if _is_ours(row) and row is not best]
         lines += [f"Ours: {_phrase(row)}." for row in others[:1]]
     lines.append(
-        "All methods have the default settings of their libraries, unless their name says "
-        "otherwise: this is a first look and no verdict, since tuning may change the order."
+        "All methods use their default settings unless their name says otherwise. This is a first "
+        "look, not a verdict: tuning may change the order."
     )
     return lines
 
@@ -86,7 +86,7 @@ def _lead(comparison: Comparison) -> list[str]:
 def _phrase(row: Row) -> str:
     accuracy = row.scores["accuracy"]
     share, ends = text.percent(accuracy.value), text.interval("accuracy", accuracy)
-    made = f", made of {row.size}" if row.size else ""
+    made = f", {row.size}" if row.size else ""
     return f"{shortened(row.method)} with {share} (95 % interval: {ends}){made}"
 
 
@@ -95,7 +95,7 @@ def _is_ours(row: Row) -> bool:
 
 
 def _metrics(comparison: Comparison) -> list[str]:
-    """Name the scores that any method has, in the order of the first."""
+    """Return the names of all scores, in order of appearance."""
     return list(dict.fromkeys(name for row in comparison.rows for name in row.scores))
 
 
@@ -125,7 +125,7 @@ def _cards(comparison: Comparison) -> list[Card]:
 
 
 def _intervals(comparison: Comparison) -> dict[str, Any]:
-    """Return the scores as the page's script draws them, without ends that are not finite."""
+    """Return the scores as the page's script draws them, if their intervals are finite."""
     rows: list[dict[str, Any]] = []
     for row in comparison.rows:
         ends = {name: [one.value, one.low, one.high] for name, one in row.scores.items()}
@@ -147,7 +147,7 @@ def _intervals(comparison: Comparison) -> dict[str, Any]:
 def _table(comparison: Comparison) -> Table:
     names = _metrics(comparison)
     heads = [Head("method"), *(Head(text.score_title(name), "number") for name in names)]
-    heads += [Head("time of the fit", "number"), Head("size", "label")]
+    heads += [Head("fit time", "number"), Head("size", "label")]
     has_notes = any(row.note for row in comparison.rows)
     heads += [Head("note", "text")] if has_notes else []
     rows = []
@@ -158,10 +158,10 @@ def _table(comparison: Comparison) -> Table:
         cells.append(Cell(shortened(str(row.size))))
         cells += [Cell(row.note)] if has_notes else []
         rows.append(cells)
-    notes = ["Below every score its 95 % interval. Bold: the best. Marked rows are ours."]
+    notes = ["95 % intervals below the scores. Bold: the best. Highlighted: ours."]
     smaller = [text.score_title(name) for name in names if name not in LARGER_IS_BETTER]
     notes += [f"Smaller is better: {text.listed(smaller)}."] if smaller else []
-    return Table("The methods.", heads, rows, [*notes, *_notes(comparison).values()])
+    return Table("Methods", heads, rows, [*notes, *_notes(comparison).values()])
 
 
 def _score_cell(comparison: Comparison, row: Row, name: str) -> Cell:
@@ -179,7 +179,7 @@ def _data(data: Mapping[str, Any]) -> list[Block]:
         if key == "classes" and isinstance(value, Mapping):
             heads = [Head("class"), Head("share", "number")]
             rows = [[Cell(shortened(str(name))), share_cell(float(p))] for name, p in value.items()]
-            tables.append(Table("The classes.", heads, rows))
+            tables.append(Table("Classes", heads, rows))
         else:
             shown = count(value) if key.startswith("n_") else shortened(str(value))
             facts[_NAMES.get(key, key.replace("_", " "))] = shown

@@ -5,6 +5,8 @@ const write = (texts) =>
   Object.entries(texts).forEach(([id, text]) => (find(id).textContent = text));
 const DEFAULTS = JSON.parse(find("controls").dataset.defaults);
 const MOST_STEPS = 200;
+const PRESETS = ["auto", "compact"];
+const TABLES = ["cancer", "wine", "digits"];
 
 // Positions of a slider on a logarithmic scale, as round numbers.
 const scale = (n, value) => Array.from({ length: n }, (_, i) => Number(value(i).toPrecision(2)));
@@ -52,11 +54,13 @@ function writeLabels() {
   const settings = readSettings();
   const { data, noise, level, n_samples: m, dictionary, width, degree, scheme, l2 } = settings;
   const corrects = scheme === "fully_corrective";
-  const ridge = l2 === "auto" ? `1 / m = ${Number((1 / m).toPrecision(2))}` : l2;
+  const isPreset = PRESETS.includes(dictionary);
+  const isTable = TABLES.includes(data);
+  const ridge = l2 !== "auto" ? l2 : isTable ? "1 / m" : `1 / m = ${Number((1 / m).toPrecision(2))}`;
   const texts = {
     level: `${Math.round(100 * level)} %`,
-    n_samples: m,
-    width: dictionary === "gauss" ? width : "–",
+    n_samples: isTable ? "all rows" : m,
+    width,
     degree,
     l2: corrects ? ridge : "–",
   };
@@ -66,10 +70,13 @@ function writeLabels() {
   }
   enable("level", noise !== "none", "There is no noise.");
   find("noise").querySelector('[value="outlier"]').disabled = data !== "simulation";
-  find("width-field").hidden = dictionary === "polynomial";
+  find("width-field").hidden = dictionary !== "gauss";
   find("degree-field").hidden = dictionary !== "polynomial";
-  enable("width", dictionary === "gauss", "These atoms have no width.");
-  enable("l2", corrects, "Only full correction has a ridge.");
+  find("about-data").hidden = !isTable;
+  find("about-preset").hidden = !isPreset;
+  find("family-fields").hidden = isPreset;
+  enable("n_samples", !isTable, "All rows of a table are used.");
+  enable("l2", corrects, "Only full correction has a ridge penalty.");
   find("l2-auto").disabled = !corrects;
   if (l2 === "auto") find("l2").value = nearest(SCALES.l2.map(log), log(1 / m));
 }

@@ -1,4 +1,4 @@
-// What both pages draw with: elements, numbers, ticks, colours, and charts of steps and atoms.
+// What both pages draw with: elements, numbers, ticks, colours, and charts of steps.
 
 // The name of SVG's elements is an address; the page holds none, so the parser is asked for it.
 const SVG = new DOMParser().parseFromString("<svg></svg>", "text/html").body.firstChild
@@ -44,7 +44,9 @@ function minus(text) {
 }
 
 function percent(share, digits = 1) {
-  return `${(100 * share).toFixed(digits)}\u202f%`;
+  // As Python does, which rounds an exact half to the even digit.
+  const isHalf = digits === 1 && (100 * share) % 1 === 0.25;
+  return `${(100 * share - 0.01 * isHalf).toFixed(digits)}\u202f%`;
 }
 
 function number(value) {
@@ -202,36 +204,4 @@ function legendItems(panels, place) {
       return make("li", {}, swatch, `${curve.name} `, value);
     }),
   );
-}
-
-// A stem per atom in order of entry; `styleOf` marks some. Gives which atom lies at a place.
-function drawStems(svg, width, { coef, n, height, title, styleOf, textOf }) {
-  const high = 1.08 * Math.max(...Array.from(coef, Math.abs), 1e-12);
-  const inner = width - LEFT - RIGHT;
-  const x = (j) => LEFT + ((j - 0.5) / n) * inner;
-  const bottom = TOP + height;
-  svg.setAttribute("viewBox", `0 0 ${width} ${bottom + 40}`);
-  svg.replaceChildren();
-  const y = drawScale(svg, { low: -high, high, top: TOP, height, width, title });
-  svg.append(lineOf("frame", LEFT, y(0), width - RIGHT, y(0)));
-  drawCounts(svg, { low: 1, high: n, x, bottom, width, title: "atoms in order of entry" });
-  // Many atoms have less room each.
-  const size = clamp((0.45 * inner) / n, 1, 3.5);
-  for (let j = 0; j < n; j += 1) {
-    const cx = x(j + 1);
-    // Not in yet, or another class's.
-    if (!coef[j]) {
-      svg.append(draw("circle", { class: "waiting", cx, cy: y(0), r: 1.5 }));
-      continue;
-    }
-    const style = `${coef[j] < 0 ? "c1" : "c0"} ${styleOf(j)}`;
-    const stem = lineOf(`stem ${style}`, cx, y(0), cx, y(coef[j]));
-    stem.setAttribute("stroke-width", Math.min(2, size));
-    const dot = { class: `dot ${style}`, cx, cy: y(coef[j]), r: styleOf(j) ? 5 : size };
-    svg.append(stem, draw("circle", dot, draw("title", {}, textOf(j))));
-  }
-  return (left) => {
-    const j = Math.floor(((left - LEFT) / inner) * n);
-    return j >= 0 && j < coef.length ? j : null;
-  };
 }

@@ -1,4 +1,4 @@
-"""What a model's predictions owe to each column: permutation importance, partial dependence."""
+"""Permutation importance and partial dependence of the columns."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from sklearn.inspection import permutation_importance
 
-from fcgboost.plotting.base import usual_range
 from fcgboost.tables import CategoryColumn
 from fcgboost.training.scoring import winners
 from fcgboost.web.models import Array, Evaluation, FittedModel
@@ -17,14 +16,12 @@ _N_REPEATS = 5
 _MOST_COLUMNS, _MOST_ROWS, _FEWEST_ROWS = 60, 2000, 100
 # Products of a row and an atom that all permutations may take, a few seconds' worth.
 _MOST_PRODUCTS = 2_000_000_000
-# Rows with margins farther from all others than this have no part in means.
-_NEAR = 10.0
 _N_VALUES, _MOST_MEANS, _MOST_LEVELS = 25, 300, 12
 
 
 @dataclass(frozen=True, eq=False)
 class Importances:
-    """What the accuracy loses when the values of each column are permuted among so many rows."""
+    """Permutation importances: the drop in accuracy when a column of `n_rows` rows is permuted."""
 
     places: list[int]
     mean: Array
@@ -34,7 +31,11 @@ class Importances:
 
 @dataclass(frozen=True, eq=False)
 class Dependence:
-    """The mean decision values, of shape (n_values, n_outputs), of rows given a column's value."""
+    """Partial dependence: mean predictions if all rows had the same value in one column.
+
+    The means, of shape (n_values, n_outputs), are probabilities, or decision values if the model
+    has none; with two classes, of the second.
+    """
 
     place: int
     values: Any
@@ -42,7 +43,7 @@ class Dependence:
 
 
 def find_importances(model: FittedModel, evaluation: Evaluation) -> Importances | None:
-    """Permute every column of some rows; None for a constant, or where it would take too long."""
+    """Permute every column in a sample of rows; None for a constant, or if it would take long."""
     if model.classifier.n_atoms_ == 0:
         return None
     places = model.largest(_MOST_COLUMNS)
@@ -61,7 +62,7 @@ def find_importances(model: FittedModel, evaluation: Evaluation) -> Importances 
         values = decision[:, 0] if decision.shape[1] == 1 else decision
         return float(np.mean(winners(values, classifier.classes_) == y))
 
-    # A column is shuffled as a whole, whatever it becomes: what is permuted is the row it is of.
+    # A column is permuted as a whole, however it is encoded: so row numbers are permuted.
     sources = np.tile(np.arange(len(rows))[:, None], len(places))
     options = {"scoring": accuracy, "n_repeats": _N_REPEATS, "random_state": 0}
     found = permutation_importance(model.classifier, sources, evaluation.y[rows], **options)
@@ -71,15 +72,12 @@ def find_importances(model: FittedModel, evaluation: Evaluation) -> Importances 
 def find_dependences(
     model: FittedModel, evaluation: Evaluation, importances: Importances, most: int
 ) -> list[Dependence]:
-    """Return the partial dependence on the most important columns, from some rows.
+    """Return the partial dependence on the most important columns, on a sample of rows.
 
     scikit-learn's `partial_dependence` sets one feature at a time, and a column may be several.
     """
     rows = evaluation.some(min(_MOST_MEANS, importances.n_rows))
-    # One broken row must not be all of a mean.
-    margins = evaluation.margins[rows]
-    low, high = usual_range(margins, _NEAR)
-    numbers = evaluation.some_numbers(rows[(margins >= low) & (margins <= high)])
+    numbers = evaluation.some_numbers(rows)
     order = np.argsort(-importances.mean, kind="stable")[:most]
     return [_dependence(model, numbers, importances.places[i]) for i in order]
 
@@ -101,5 +99,5 @@ def _dependence(model: FittedModel, numbers: Array, place: int) -> Dependence:
     for i, setting in enumerate(settings):
         changed = numbers.copy()
         changed[:, place] = setting
-        means[i] = model.decision(changed).mean(axis=0)
+        means[i] = model.response(changed).mean(axis=0)
     return Dependence(place, values, means)

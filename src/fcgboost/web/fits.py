@@ -15,7 +15,7 @@ from fcgboost import FCGBoostClassifier, GaussDictionary, PolynomialDictionary, 
 from fcgboost.plotting import path_error
 from fcgboost.plotting.atoms import atom_positions
 from fcgboost.web import samples
-from fcgboost.web.settings import FitRequest, RefusalError, Settings
+from fcgboost.web.settings import PRESETS, FitRequest, RefusalError, Settings
 from fcgboost.web.text import count
 
 #: A fit that takes longer ends with the steps it has. On a quiet machine the largest take about two
@@ -28,6 +28,8 @@ _N_KEPT = 8
 def make_classifier(settings: Settings) -> FCGBoostClassifier:
     """Return the classifier of some settings, not fitted."""
     dictionary: Any = settings.dictionary
+    if dictionary in PRESETS:
+        return FCGBoostClassifier(dictionary, random_state=settings.seed)
     if dictionary == "gauss":
         dictionary = GaussDictionary(width=settings.width)
     elif dictionary == "polynomial":
@@ -38,7 +40,7 @@ def make_classifier(settings: Settings) -> FCGBoostClassifier:
 
 
 class Fit:
-    """A path, fitted when the object is made; it ends when a step finds it stale."""
+    """A fitted path; the fit ends early if it is stale."""
 
     def __init__(self, settings: Settings, is_stale: Callable[[], bool]) -> None:
         self.settings = settings
@@ -58,13 +60,20 @@ class Fit:
 
     @property
     def is_cut(self) -> bool:
-        """Whether the time limit ended the path: another time it may be longer."""
+        """Whether the time limit ended the path."""
         return self.classifier.status_ is Status.CALLBACK
 
+    @property
+    def marked_steps(self) -> int:
+        """The number of steps that a preset chose, or k0."""
+        is_chosen = self.settings.dictionary in PRESETS
+        return self.classifier.n_iter_ if is_chosen else theory_steps(len(self.sample.y))
+
     def summary(self) -> dict[str, Any]:
-        """Return what does not depend on the number of steps: points, path and atoms."""
+        """Return all that does not depend on the chosen step: points, path and atoms."""
         settings, sample = self.settings, self.sample
-        bayes = np.where(samples.truth(settings.data, sample.X_test) >= 0.0, 1.0, -1.0)
+        rule = samples.truth(settings.data, sample.X_test)
+        bayes = None if rule is None else float(np.mean((rule >= 0.0) != (sample.y_test > 0.0)))
         xs, ys = samples.sides(settings.data)
         is_flipped = sample.y != sample.clean
         return {
@@ -75,29 +84,31 @@ class Fit:
                 "flipped": is_flipped.tolist(),
             },
             "grid": {"xs": xs.tolist(), "ys": ys.tolist()},
+            **samples.names(settings.data),
             "truth": samples.grid_truth(settings.data),
             "path": {
                 "training": self._errors(sample.X, sample.y),
                 "test": self._errors(sample.X_test, sample.y_test),
-                "k0": theory_steps(settings.n_samples),
+                "marked": self.marked_steps,
+                "mark": "chosen" if settings.dictionary in PRESETS else "k₀",
+                "n_test": len(sample.y_test),
                 "status": self._ending(),
                 "is_cut": self.is_cut,
             },
             "atoms": self._atoms(),
             "flipped": float(is_flipped.mean()),
-            "bayes": float(np.mean(bayes != sample.y_test)),
+            "bayes": bayes,
             "milliseconds": 1000.0 * self.seconds,
         }
 
     def step(self, k: int | None) -> dict[str, Any]:
-        """Return the model after k steps, at most all; None is the theory's number of steps."""
-        k = min(self.n_steps, theory_steps(self.settings.n_samples) if k is None else k)
+        """Return the model after k steps, at most all; None is the marked number of steps."""
+        k = min(self.n_steps, self.marked_steps if k is None else k)
         model = self.classifier.truncate(k)
         return {
             "k": k,
             "decision": model.decision_function(self.grid).tolist(),
             "coef": model.atom_coef_[0].tolist(),
-            "intercept": float(model.intercept_[0]),
             "code": self.code(k),
         }
 
@@ -125,29 +136,27 @@ class Fit:
         constant = 1.0 - self.classifier.truncate(0).score(X, y)
         return [float(constant), *path_error(self.classifier, X, y).tolist()]
 
-    def _atoms(self) -> dict[str, Any]:
-        """Return where atoms are: centres of kernels, or lines <w, x> + b = 0 as (w, b)."""
-        model = self.classifier.model_
-        positions = atom_positions(model, self.sample.X)
+    def _atoms(self) -> dict[str, Any] | None:
+        """Return where atoms are: centres of kernels, or lines <w, x> + b = 0 as (w, b).
+
+        Trees, and atoms of several families, have no place in the plane.
+        """
+        positions = atom_positions(self.classifier.model_, self.sample.X)
         if positions is None:
-            raise TypeError(f"Atoms of {model.dictionary} have no place in the plane.")
-        is_gauss = self.settings.dictionary == "gauss"
-        return {
-            "kind": "points" if positions.kind == "centre" else "lines",
-            "rows": positions.places.tolist(),
-            "entered": model.entered.tolist(),
-            "radii": (self.settings.width * model.scale).tolist() if is_gauss else None,
-        }
+            return None
+        kind = "points" if positions.kind == "centre" else "lines"
+        return {"kind": kind, "rows": positions.places.tolist()}
 
     def _ending(self) -> str:
-        """Say why the path ended; of a path that was cut, what would help."""
+        """Say why the path ended, and what helps if it was cut."""
         if not self.is_cut:
-            return str(self.classifier.status_.value)
+            is_preset = self.settings.dictionary in PRESETS
+            return "Chosen on held-out rows." if is_preset else self.classifier.status_.value
         settings = self.settings
         has_ridge = settings.scheme != "fully_corrective" or settings.l2 != 0.0
-        helps = "Fewer samples or" if has_ridge else "A ridge, fewer samples or"
+        helps = "fewer samples or" if has_ridge else "a ridge, fewer samples or"
         steps = count(self.n_steps, "step")
-        return f"The fit took too long and was ended after {steps}. {helps} a shorter path help."
+        return f"The fit took too long and was stopped after {steps}: try {helps} a shorter path."
 
 
 class SupersededError(RefusalError):
@@ -158,7 +167,7 @@ class SupersededError(RefusalError):
 
 
 class FitQueue:
-    """Requests of several threads: tabs wait in line, and of a tab only the newest counts."""
+    """A queue of requests: tabs take turns, and only the newest request of a tab counts."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -170,7 +179,7 @@ class FitQueue:
 
     @contextmanager
     def turn(self, request: FitRequest) -> Iterator[Fit]:
-        """Make the fit of a request, or raise if there is a newer one of the same tab.
+        """Fit what a request asks for, or raise if the same tab has sent a newer one.
 
         No other fit is made while the context is open: what is computed beside a fit that begins
         can slow it down many times. Requests of a tab may come in otherwise than they were sent:
@@ -195,13 +204,13 @@ class FitQueue:
             return fit
 
     def step(self, request: FitRequest) -> Fit:
-        """Return a fit to look at one of its steps: a kept one disturbs nobody."""
+        """Return a fit to look at one of its steps, from the cache if possible."""
         # In a line of its own: a step that was asked for does not end the tab's next fit.
         alone = FitRequest(request.settings, request.k, f"step of {request.tab}", request.order)
         return self._kept_fit(request.settings) or self.fit(alone)
 
     def close(self) -> None:
-        """Drop the fit in work and all that wait."""
+        """Drop the current fit and all that wait."""
         with self._changed:
             self._newest.clear()
             self._changed.notify_all()
@@ -229,7 +238,7 @@ class FitQueue:
         return fit
 
     def _keep(self, fit: Fit) -> None:
-        """Keep a fit; of two that were cut the longer one, which has the steps of both."""
+        """Cache a fit; of two that were cut, the longer one."""
         kept = self._kept.get(fit.settings)
         if kept is None or kept.n_steps <= fit.n_steps:
             self._kept[fit.settings] = fit

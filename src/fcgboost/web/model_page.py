@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from importlib.metadata import version
-from itertools import pairwise
 from numbers import Real
 from pathlib import Path
 from typing import Any
@@ -19,12 +18,19 @@ from fcgboost.web.atoms import atom_table, dictionary_name
 from fcgboost.web.blocks import Block, Card, Cell, Code, Explorer, Head, Section, Table
 from fcgboost.web.models import Evaluation, FittedModel, evaluate_model, take_apart
 from fcgboost.web.page import write_page
-from fcgboost.web.path import PathRecord, find_path, path_data
-from fcgboost.web.pictures import draw_boundary, draw_path, draw_pictures, draw_row
+from fcgboost.web.path import find_path, path_data
+from fcgboost.web.pictures import (
+    draw_boundary,
+    draw_columns,
+    draw_path,
+    draw_predictions,
+    draw_row,
+)
 from fcgboost.web.plane import find_plane
 from fcgboost.web.reasons import Reasons, find_reasons
-from fcgboost.web.tables import class_table, column_table, mistake_blocks
+from fcgboost.web.tables import class_table, column_table, confusion_table, mistake_table
 from fcgboost.web.text import count, percent, quoted, shortened
+from fcgboost.web.thresholds import find_curves, threshold_data
 
 _CODE = """\
 from fcgboost import load_model
@@ -43,22 +49,22 @@ def write_model_report(
     title: str | None = None,
     row: int | None = None,
 ) -> Path:
-    """Write one HTML page about a fitted model, which needs no network to be read.
+    """Write one self-contained HTML page about a fitted model.
 
-    With data the page shows how the model does on these rows, so they should be rows that the fit
-    has not seen. Without, it shows what the model itself knows.
+    With data, the page evaluates the model on these rows: give held-out rows. Without data, it
+    shows what the model itself holds.
 
     Parameters
     ----------
     path : path
-        The page is there in full or not at all.
+        The page is written in full or not at all.
     model : classifier of fcgboost, or Pipeline of a TableEncoder and such a classifier
     X : data frame, array-like or sparse matrix of shape (n_samples, n_features), default=None
     y : array-like of shape (n_samples,), default=None
     title : str or None, default=None
         The heading of the page.
     row : int or None, default=None
-        The row of X, the first is 0, that is explained; None is the worst mistake.
+        The row of X to explain, counted from 0; None is the worst mistake.
 
     Returns
     -------
@@ -79,13 +85,13 @@ def write_model_report(
     True
     """
     if (X is None) != (y is None):
-        raise ValueError("A model is evaluated on rows and their labels: pass X and y, or neither.")
+        raise ValueError("Pass both X and y, or neither.")
     fitted, evaluation = take_apart(model), None
     if X is not None:
         evaluation = evaluate_model(fitted, X, y)
         fitted = evaluation.model
     if row is not None and evaluation is None:
-        raise ValueError(f"row={row}: there are no data to explain a row of; give them, too.")
+        raise ValueError(f"row={row}: a row of X is explained, so pass X and y, too.")
     if row is not None and not 0 <= row < len(evaluation or ()):
         raise ValueError(f"row={row}: there are {len(y)} rows of data, which count from 0.")
     target = fitted.classifier.about_.get("target")
@@ -95,59 +101,71 @@ def write_model_report(
 
 
 def _sections(model: FittedModel, evaluation: Evaluation | None, row: int | None) -> list[Section]:
-    sections: list[Section] = [
-        ("data", "Data", _data(model, evaluation)),
-        ("path", "Path", _path(model, evaluation)),
-    ]
-    if pictures := draw_pictures(model, evaluation):
+    sections: list[Section] = []
+    if evaluation is not None:
+        sections.append(("performance", "Performance", _performance(model, evaluation)))
+    if pictures := draw_columns(model, evaluation):
         blocks: list[Block] = [pictures]
-        is_shuffled = any(one.name == "shuffled" for one in pictures)
-        if evaluation is not None and model.classifier.n_atoms_ and not is_shuffled:
-            blocks.append("The model is too large to shuffle its columns in short time.")
-        sections.append(("pictures", "Pictures", blocks))
+        if evaluation is not None and pictures[0].name == "influence" and model.classifier.n_atoms_:
+            blocks.append("Permutation importance of a model this large would take too long.")
+        sections.append(("columns", "What predictions depend on", blocks))
     if evaluation is not None:
         reasons = find_reasons(model, evaluation, row)
-        sections.append(("mistakes", "Mistakes", mistake_blocks(model, evaluation, reasons)))
+        listed: Block = "No row is misclassified."
+        if len(evaluation.mistakes):
+            listed = mistake_table(model, evaluation, reasons)
+        sections.append(("mistakes", "Mistakes", [listed]))
         sections.append(("row", "One row explained", _row(model, evaluation, reasons)))
-    return [*sections, ("making", "How it was made", _making(model))]
+    return [
+        *sections,
+        ("path", "Training path", _path(model, evaluation)),
+        ("data", "Data", _data(model, evaluation)),
+        ("making", "Settings", _making(model)),
+    ]
+
+
+def _performance(model: FittedModel, evaluation: Evaluation) -> list[Block]:
+    matrix, pictures = confusion_table(model, evaluation), draw_predictions(model, evaluation)
+    if not (curves := find_curves(model, evaluation)):
+        return [matrix, pictures]
+    # Of two classes the script's own matrix begins with the same numbers.
+    is_same = len(model.classes) == 2 and not any(evaluation.codes < 0)
+    hint = "Move the threshold, here or on a curve: precision, recall and the matrix follow."
+    data = threshold_data(curves, evaluation.proba is not None)
+    if is_same:
+        return [Explorer("thresholds", data, hint, [matrix]), pictures]
+    return [matrix, Explorer("thresholds", data, hint), pictures]
 
 
 def _lead(model: FittedModel, evaluation: Evaluation | None) -> list[str]:
     classifier, names = model.classifier, [quoted(value) for value in model.classes]
     atoms = count(classifier.n_atoms_, f"{dictionary_name(classifier.model_.dictionary)} atom")
-    tell = "tells" if classifier.n_atoms_ == 1 else "tell"
-    what = f"{names[1]} from {names[0]}" if len(names) == 2 else f"apart {text.listed(names)}"
-    fitted, loop = _time(model)
-    lines = [f"{atoms}{fitted} {tell} {what}.{loop}"]
+    what = f"tells {names[1]} from {names[0]}"
+    if len(names) > 2:
+        what = f"predicts one of {count(len(names), 'class')}"
+    seconds = classifier.about_.get("seconds")
+    fitted = f", fitted in {text.seconds(float(seconds))}," if isinstance(seconds, Real) else ""
+    lines = [f"A model of {atoms}{fitted} that {what}."]
     if evaluation is None:
-        lines.append("No data was given, so the page shows what the model itself knows.")
+        lines.append("No data was given, so this page shows what the model file holds.")
         n = model.about_part("test").get("n_samples")
-        rows = count(n, "row") if isinstance(n, int) else "rows"
-        scored = f"The scores are those of {rows} that were held out when it was fitted."
-        return [*lines, scored] if _recorded_scores(model) else lines
-    accuracy = evaluation.scores["accuracy"]
-    shares = [float((evaluation.codes == i).mean()) for i in range(len(names))]
+        rows = f"{count(n)} held-out rows" if isinstance(n, int) else "held-out rows"
+        return [*lines, f"The scores are those on {rows}."] if _recorded_scores(model) else lines
+    accuracy, (majority, share) = evaluation.scores["accuracy"], evaluation.baseline
     return [
         *lines,
-        f"Of {count(len(evaluation), 'row')} given to this report it is right about "
-        f"{percent(accuracy.value)} (95 % interval: {text.interval('accuracy', accuracy)}). Always "
-        f"saying {names[shares.index(max(shares))]} would be right about {percent(max(shares))}.",
+        f"Baseline: always predicting {quoted(majority)} is right for {percent(share)} of the "
+        f"{count(len(evaluation), 'row')} given. The model is right for "
+        f"{percent(accuracy.value)} (95 % interval: {text.interval('accuracy', accuracy)}).",
     ]
-
-
-def _time(model: FittedModel) -> tuple[str, str]:
-    """Say how long the fit took, or in a sentence of its own how long its loop did."""
-    recorded, k = model.classifier.about_.get("seconds"), model.classifier.n_iter_
-    if isinstance(recorded, Real):
-        return f", fitted in {text.seconds(float(recorded))},", ""
-    loop = model.classifier.trace_[k - 1].seconds if model.has_path and k else 0.0
-    return "", f" The loop that chose them took {text.seconds(loop)}." if loop > 0.0 else ""
 
 
 def _cards(model: FittedModel, evaluation: Evaluation | None) -> list[Card]:
     scores = _recorded_scores(model) if evaluation is None else evaluation.scores
     notes = text.score_notes(scores, len(model.classes))
     cards = []
+    if (baseline := _baseline(model, evaluation)) is not None:
+        cards.append(Card("Baseline", percent(baseline[1]), f"always {quoted(baseline[0])}"))
     for name, one in scores.items():
         value, ends = text.score(name, one.value), text.interval(name, one)
         cards.append(Card(text.score_title(name), value, ends, notes.get(name, "")))
@@ -159,8 +177,18 @@ def _cards(model: FittedModel, evaluation: Evaluation | None) -> list[Card]:
     ]
 
 
+def _baseline(model: FittedModel, evaluation: Evaluation | None) -> tuple[Any, float] | None:
+    """Return the most frequent class and its share, of the rows given or as `fit` stored them."""
+    if evaluation is not None:
+        return evaluation.baseline
+    found = model.about_part("test").get("baseline")
+    known = found if isinstance(found, Mapping) else {}
+    share = known.get("accuracy")
+    return (known["class"], float(share)) if isinstance(share, Real) and "class" in known else None
+
+
 def _recorded_scores(model: FittedModel) -> dict[str, Score]:
-    """Return the scores that travel along in a model file, as far as they are scores."""
+    """Return the scores that are stored in a model file, if they are valid."""
     recorded, found = model.about_part("test").get("scores"), {}
     for name, value in recorded.items() if isinstance(recorded, Mapping) else ():
         parts = value if isinstance(value, Mapping) else {}
@@ -174,8 +202,8 @@ def _data(model: FittedModel, evaluation: Evaluation | None) -> list[Block]:
     if evaluation is None:
         return [column_table(model, None)]
     words = (
-        f"{count(len(evaluation), 'row')} with {count(len(model.columns), 'column')}, as given to "
-        "this report. If the model was fitted to the same rows, all scores are too good."
+        f"{count(len(evaluation), 'row')} with {count(len(model.columns), 'column')}. If the model "
+        "was trained on these rows, all scores on this page are too optimistic."
     )
     return [words, class_table(model, evaluation), column_table(model, evaluation)]
 
@@ -184,91 +212,57 @@ def _path(model: FittedModel, evaluation: Evaluation | None) -> list[Block]:
     plane = find_plane(model, evaluation)
     stills = [] if plane is None else [draw_boundary(plane)]
     if not model.has_path:
-        why = "The model file does not hold the path (trace=False), only the final model."
+        why = "The model was saved without its path (trace=False)."
         if model.classifier.n_iter_ == 0:
             why = "The fit made no step: the model is a constant."
         return [f"{why} {_ending(model)}", *([stills] if stills else []), atom_table(model)]
     path = find_path(model, evaluation, plane)
-    shown = "the boundary" if plane is not None else "the coefficients"
-    sentences = [_step(model), _marked_lines(path), _choice(path)]
-    if len(path.frames) < path.n_steps:
+    sentences = [_step(model)]
+    if plane is not None and len(path.frames) < path.n_steps:
         sentences.append(
-            f"The curves have all {count(path.n_steps, 'step')}; {shown} can be seen after "
+            f"The curves have all {count(path.n_steps, 'step')}; the page holds the boundary after "
             f"{count(len(path.frames))} of them."
         )
     if plane is not None and (n := plane.n_outside):
         sentences.append(f"The picture leaves out {count(n, 'row')} far from all others.")
     sentences.append(_ending(model))
-    hint = f"Move over the curves, or use the slider, to see {shown} after k steps."
-    explorer = Explorer("path", path_data(path, plane), hint, [draw_path(path), *stills])
+    shown = "the boundary" if plane is not None else "the scores"
+    hint = f"Move over the curves or drag the slider to see {shown} after k steps."
+    explorer = Explorer("path", path_data(path, plane), hint, [[draw_path(path), *stills]])
     return [" ".join(filter(None, sentences)), explorer, atom_table(model)]
 
 
 def _row(model: FittedModel, evaluation: Evaluation, reasons: Reasons | None) -> list[Block]:
     if reasons is None:
-        return ["The model is too large to explain a row in short time."]
+        return ["Shapley values of a model this large would take too long."]
     truth, found = evaluation.y[reasons.row], evaluation.labels[reasons.row]
-    words = f"Row {reasons.row} is predicted as {quoted(found)}; its class is {quoted(truth)}."
+    words = f"Row {reasons.row} is predicted as {quoted(found)}; its true class is {quoted(truth)}."
     if error := reasons.explanation.errors[-1]:
-        words += f" Contributions are known to ± {text.number(float(f'{error:.1g}'))}."
+        words += f" Contributions are accurate to ± {text.number(float(f'{error:.1g}'))}."
     if not reasons.is_from_training:
-        words += " The model has no training rows, so it is explained against rows given here."
+        words += " The model holds no training rows, so the rows given are the background."
     return [words, [draw_row(model, reasons, found)]]
-
-
-def _marked_lines(path: PathRecord) -> str:
-    """Explain the lines that the picture of the path has."""
-    chosen, k0 = path.model.classifier.n_iter_, path.model.k0
-    has_k0 = k0 <= path.n_steps and k0 != chosen
-    if chosen == 0:
-        line = "The model is cut down to no step at all: it is a constant."
-        return f"{line} The dotted line is the theory's k₀." if has_k0 else line
-    also = ", which is the theory's k₀ as well" if k0 == chosen else ""
-    line = f"The dashed line is the chosen number of steps{also}"
-    return f"{line}, the dotted one the theory's k₀." if has_k0 else f"{line}."
-
-
-def _choice(path: PathRecord) -> str:
-    """Say why the chosen step need not be the lowest point of the curve."""
-    classifier: Any = path.model.classifier
-    known = {name for curves in path.panels.values() for name in curves}
-    is_validated = bool(known & {"validation", "cross-validation"})
-    k, k0 = classifier.n_iter_, path.model.k0
-    if not is_validated or vars(classifier).get("max_iter") != "auto":
-        return ""
-    if _is_preset(_found(path.model)) or k == 0 or (k % k0 and k != path.n_steps):
-        return ""
-    return (
-        'With max_iter="auto" only multiples of k₀ and the end of the path can be chosen, so the '
-        "curve may be lower elsewhere."
-    )
 
 
 def _step(model: FittedModel) -> str:
     found = _found(model)
-    each = "" if len(model.classes) == 2 else " for every class"
-    scheme = found.scheme
+    scheme, each = found.scheme, "" if len(model.classes) == 2 else " for every class"
     if scheme != "fully_corrective" and not isinstance(scheme, FullyCorrective):
-        return f"In every step the coefficient of one atom moves{each}."
-    # Atoms leave by the user's wish or, as a preset has it, by the path.
-    sizes = [step.n_atoms for step in found.trace_]
-    removes = found.removal is not None or any(b < a for a, b in pairwise(sizes))
-    leave = " Atoms that are missed least leave again." if removes else ""
+        return f"Every step moves the coefficient of one atom{each}."
     # A step of a mean of paths has the objectives of all.
-    n_paths = len(found.trace_[0].objectives) // len(found.model_.intercept) if sizes else 1
+    n_paths = len(found.trace_[0].objectives) // len(found.model_.intercept)
     mean = f"The model is the mean of {count(n_paths)} paths. " if n_paths > 1 else ""
-    step = f"In every step{' of each' if n_paths > 1 else ''} an atom enters{each}"
-    often = " whenever the model has grown" if _is_preset(found) else ""
-    return f"{mean}{step}, and the coefficients of all are fitted again{often}.{leave}"
+    often = " whenever the model has grown enough" if _is_preset(found) else ""
+    return f"{mean}Every step adds an atom{each}, and all coefficients are refitted{often}."
 
 
 def _found(model: FittedModel) -> Any:
-    """Return the classifier; of a search, the one that it found."""
+    """Return the classifier, or the best one of a search."""
     return vars(model.classifier).get("best_estimator_", model.classifier)
 
 
 def _is_preset(found: Any) -> bool:
-    """Whether a name stands for several families, with their ridge and steps to be chosen."""
+    """Whether the dictionary is a preset."""
     used = found.model_.dictionary
     has_chosen = isinstance(used, UnionDictionary) or used.corrects_leaves
     return isinstance(found.dictionary, str) and has_chosen
@@ -278,42 +272,45 @@ def _ending(model: FittedModel) -> str:
     found = _found(model)
     is_chosen = _is_preset(found) and found.max_iter == found.l2 == "auto"
     if is_chosen and found.status_.name == "STEP_LIMIT":
-        return "The number of steps was chosen on rows set aside."
+        return "The number of steps was chosen on held-out rows."
     return f"How the fit ended: {model.classifier.status_.value}"
 
 
 def _making(model: FittedModel) -> list[Block]:
     found = _found(model)
-    clipped = "clipped to limits that the training rows gave"
+    used = found.model_.dictionary
+    clipped = "clipped to the usual range of the training rows"
     facts = {
-        "dictionary": repr(found.model_.dictionary),
+        "dictionary": f"{found.dictionary}: {dictionary_name(used)}"
+        if isinstance(used, UnionDictionary)
+        else repr(used),
         "loss": repr(found._loss_),
         "inputs": None if found.model_.limits is None else clipped,
-        "ridge λ": text.number(found.l2_),
-        "link": "theory" if found.link_ is None else repr(found.link_),
-        "k₀ of the theory": count(model.k0),
+        "ridge penalty λ": text.number(found.l2_),
+        "link": "of the loss" if found.link_ is None else repr(found.link_),
+        "k₀ (theory)": count(model.k0),
         "steps": f"{count(found.n_iter_)} of {count(len(found.trace_) or found.n_iter_)}",
         "ended": found.status_.name.lower().replace("_", " "),
         "fcgboost": version("fcgboost"),
         **_recorded_facts(model),
     }
-    then = "\nmodel.predict_proba(X)" if hasattr(found, "predict_proba") else ""  # not the hinge
-    load = "If the model is saved as model.json, for example by save_model, this loads it:"
+    then = "\nmodel.predict_proba(X)" if model.has_proba else ""
+    load = "To load the model, saved as model.json:"
     known = {name: fact for name, fact in facts.items() if fact is not None}
     return [known, _parameters(found), load, Code(_CODE.format(then=then))]
 
 
 def _recorded_facts(model: FittedModel) -> dict[str, str]:
-    """Return what a model file says about its fit and its data, as far as it makes sense."""
+    """Return what a model file says about its fit and its data, where it is valid."""
     about, data, test = model.classifier.about_, model.about_part("data"), model.about_part("test")
     counts = data.get("class_counts")
     facts: list[tuple[str, Any, type, Any]] = [
         ("created", about.get("created"), str, shortened),
         ("fitted with fcgboost", about.get("fcgboost"), str, shortened),
-        ("time of the fit", about.get("seconds"), Real, text.seconds),
+        ("fit time", about.get("seconds"), Real, text.seconds),
         ("file", data.get("file"), str, shortened),
-        ("rows fitted to", data.get("n_samples"), int, count),
-        ("rows held out", test.get("n_samples"), int, count),
+        ("training rows", data.get("n_samples"), int, count),
+        ("held-out rows", test.get("n_samples"), int, count),
     ]
     for name, n in counts.items() if isinstance(counts, Mapping) else ():
         facts.append((f"rows of {quoted(name)}", n, int, count))
@@ -327,4 +324,4 @@ def _parameters(found: Any) -> Table:
         for name, value in sorted(found.get_params(deep=False).items())
     ]
     heads = [Head("parameter"), Head("value", "text"), Head("default", "text")]
-    return Table("All parameters.", heads, rows, is_folded=True)
+    return Table("All parameters", heads, rows, is_folded=True)

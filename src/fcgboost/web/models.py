@@ -1,4 +1,4 @@
-"""What a report is about: a fitted model, and its predictions for the rows it is evaluated on."""
+"""The subject of a report: a fitted model, and its predictions for the rows given."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class FittedModel:
-    """A classifier, the encoder before it, if there is one, and what atoms see of a table."""
+    """A classifier, the encoder before it, if any, and the inputs that atoms see."""
 
     encoder: TableEncoder | None
     classifier: BaseFCGBoost
@@ -44,7 +44,7 @@ class FittedModel:
         return self.classifier.classes_
 
     def about_part(self, key: str) -> Mapping[str, Any]:
-        """Return a mapping of what travels along in a model file; empty where there is none."""
+        """Return a mapping stored in the model file; empty if there is none."""
         found = self.classifier.about_.get(key)
         return found if isinstance(found, Mapping) else {}
 
@@ -64,7 +64,7 @@ class FittedModel:
 
     @property
     def k0(self) -> int:
-        """The theory's number of steps for the data of the fit."""
+        """The number of steps that theory suggests for the training data."""
         return theory_k0(self.classifier)
 
     @cached
@@ -92,6 +92,19 @@ class FittedModel:
         """Return decision values, of shape (n_samples, n_outputs), of cells that were read."""
         return np.asarray(self.classifier.model_.decision(self.inputs.encode(numbers)))
 
+    @property
+    def has_proba(self) -> bool:
+        return hasattr(self.classifier, "predict_proba")  # not with the hinge
+
+    def response(self, numbers: Array) -> Array:
+        """Return the probabilities of every output, or decision values where there are none."""
+        decision = self.decision(numbers)
+        if not self.has_proba:
+            return decision
+        values = decision[:, 0] if decision.shape[1] == 1 else decision
+        proba = np.asarray(precomputed(self.classifier, values).predict_proba(None))
+        return proba[:, 1:] if decision.shape[1] == 1 else proba
+
     def largest(self, most: int) -> list[int]:
         """Return the places of the columns that matter most and are not left out, in order."""
         places = [j for j, column in enumerate(self.columns) if column.n_outputs]
@@ -102,7 +115,7 @@ class FittedModel:
 
     @property
     def has_dollars(self) -> bool:
-        """Whether a name has a sign that pictures could take for the beginning of a formula."""
+        """Whether a name contains a dollar, which matplotlib would take for a formula."""
         return any("$" in name for name in (*self.feature_names, *map(str, self.classes)))
 
     @property
@@ -136,14 +149,20 @@ class Evaluation:
         is_one = self.y[:, None] == self.model.classes[None, :]
         return np.where(is_one.any(axis=1), is_one.argmax(axis=1), -1)
 
+    @property
+    def baseline(self) -> tuple[Any, float]:
+        """The most frequent class, and the share of the rows that belong to it."""
+        counts = np.bincount(self.codes[self.codes >= 0], minlength=len(self.model.classes))
+        return self.model.classes[counts.argmax()], float(counts.max() / len(self))
+
     @cached
     def margins(self) -> Array:
-        """How far the true class is ahead, y f(x) for two classes; below 0 is a mistake."""
+        """The lead of the true class, y f(x) for two classes; negative for mistakes."""
         return margins_of(self.codes, self.decision)
 
     @cached
     def mistakes(self) -> NDArray[np.intp]:
-        """The rows that are classified wrongly, the worst first."""
+        """The misclassified rows, the worst first."""
         wrong = np.flatnonzero(self.labels != self.y)
         return wrong[np.argsort(self.margins[wrong], kind="stable")]
 
@@ -172,7 +191,7 @@ class Evaluation:
         return np.array(found.toarray() if sparse.issparse(found) else found, dtype=np.float64)
 
     def some(self, most: int, *, known: bool = False) -> NDArray[np.intp]:
-        """Draw at most so many rows, or rows whose class is known; the same ones at every call."""
+        """Sample at most so many rows, if wanted of known classes; the same ones at every call."""
         rows = np.flatnonzero(self.codes >= 0) if known else np.arange(len(self))
         if len(rows) <= most:
             return rows
@@ -194,7 +213,7 @@ def take_apart(model: Any) -> FittedModel:
 
 
 def evaluate_model(model: FittedModel, X: Any, y: Any) -> Evaluation:
-    """Let a model predict for rows."""
+    """Evaluate a model on rows."""
     if hasattr(X, "column_names"):  # an Arrow table
         X = X.to_pandas()
     elif not hasattr(X, "columns"):  # no data frame of any library
@@ -214,8 +233,7 @@ def evaluate_model(model: FittedModel, X: Any, y: Any) -> Evaluation:
     decision = np.asarray(classifier.decision_function(inputs))
     found = precomputed(classifier, decision)
     labels = found.predict(None)
-    has_proba = hasattr(classifier, "predict_proba")  # not with the hinge
-    proba = np.asarray(found.predict_proba(None)) if has_proba else None
+    proba = np.asarray(found.predict_proba(None)) if model.has_proba else None
     scores = score_predictions(truth, labels, proba, classifier.classes_)
     named = replace(model, inputs=_named_as(model, X))
     return Evaluation(named, X, inputs, truth, labels, decision, proba, scores)

@@ -1,4 +1,4 @@
-"""Pages as one HTML text each, which loads nothing and lets nothing else run."""
+"""Self-contained HTML pages under a strict content security policy."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def write_page(
     cards: Sequence[Card],
     sections: Sequence[Section],
 ) -> Path:
-    """Write a report, which is there in full or as it was before."""
+    """Write a report atomically."""
     path = Path(path)
     if not path.absolute().parent.is_dir():
         raise FileNotFoundError(f"The folder for the report {path} does not exist.")
@@ -50,7 +50,7 @@ def style() -> str:
 
 
 def script(*names: str) -> str:
-    """Return a page's script: one function, so that nothing of it is seen from outside."""
+    """Return a page's script, wrapped in a function so that it leaks no names."""
     parts = "\n".join(resource(f"{part}.js") for part in ("drawing", "plane", *names))
     return f'\n"use strict";\n(() => {{\n{parts}}})();\n'
 
@@ -62,7 +62,7 @@ def resource(name: str) -> str:
 
 
 def playground_page(defaults: dict[str, Any]) -> str:
-    """Return the playground's page, in which only the nonce is missing."""
+    """Return the playground's page, without its nonce."""
     page = resource("playground.html").replace("ICON", ICON)
     page = page.replace("DEFAULTS", escape(json.dumps(defaults)))
     page = page.replace("/* STYLE */", style())

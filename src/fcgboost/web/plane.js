@@ -161,47 +161,38 @@ function paintPoints(pen, layout, points, colors) {
 
 // In the colour of the class an atom speaks for, larger with its coefficient; hollow or dashed if
 // it speaks against the class.
-function paintAtoms(pen, layout, { kind, rows, radii, signs, selected }, colors) {
+function paintAtoms(pen, layout, { kind, rows, signs }, colors) {
   const paint = kind === "points" ? paintCenter : paintLine;
-  const marks = signs.map((sign, j) => ({ ...sign, row: rows[j], isSelected: j === selected }));
-  // Large ones last, on top; the selected one above all.
-  marks.sort((a, b) => a.isSelected - b.isSelected || a.size - b.size);
+  const marks = signs.map((sign, j) => ({ ...sign, row: rows[j] }));
+  // Large ones last, on top.
+  marks.sort((a, b) => a.size - b.size);
   for (const mark of marks) paint(pen, layout, mark.row, mark, colors);
-  const row = rows[selected];
-  if (!radii || !row) return;
-  const [x, y] = [layout.x.to(row[0]), layout.y.to(row[1])];
-  const [right, up] = [layout.x.to(row[0] + radii[0]), layout.y.to(row[1] + radii[1])];
-  pen.beginPath();
-  pen.setLineDash([5, 4]);
-  pen.ellipse(x, y, right - x, y - up, 0, 0, 2 * Math.PI);
-  pen.stroke();
-  pen.setLineDash([]);
 }
 
-function paintCenter(pen, { x, y }, row, { code, isFor, size, isSelected }, colors) {
+function paintCenter(pen, { x, y }, row, { code, isFor, size }, colors) {
   pen.beginPath();
   pen.arc(x.to(row[0]), y.to(row[1]), 3 + 5 * Math.sqrt(size), 0, 2 * Math.PI);
   pen.fillStyle = colors[code];
   pen.globalAlpha = 0.7;
   if (isFor) pen.fill();
   pen.globalAlpha = 1;
-  pen.strokeStyle = isSelected ? colorOf("selected") : isFor ? colorOf("text") : colors[code];
-  pen.lineWidth = isSelected ? 3 : isFor ? 1.2 : 1.8;
+  pen.strokeStyle = isFor ? colorOf("text") : colors[code];
+  pen.lineWidth = isFor ? 1.2 : 1.8;
   pen.stroke();
 }
 
 // The line a x + b y + c = 0, from side to side of the picture.
-function paintLine(pen, { x, y }, [a, b, c], { code, isFor, size, isSelected }, colors) {
+function paintLine(pen, { x, y }, [a, b, c], { code, isFor, size }, colors) {
   const [across, up] = [Math.abs(a) * (x.high - x.low), Math.abs(b) * (y.high - y.low)];
   const ends = across > up
     ? [y.low, y.high].map((v) => [-(b * v + c) / a, v])
     : [x.low, x.high].map((v) => [v, -(a * v + c) / b]);
   pen.beginPath();
   for (const [h, v] of ends) pen.lineTo(x.to(h), y.to(v));
-  pen.strokeStyle = isSelected ? colorOf("selected") : colors[code];
+  pen.strokeStyle = colors[code];
   pen.setLineDash(isFor ? [] : [6, 4]);
-  pen.globalAlpha = isSelected ? 1 : 0.8;
-  pen.lineWidth = isSelected ? 4 : 0.6 + 2.6 * size;
+  pen.globalAlpha = 0.8;
+  pen.lineWidth = 0.6 + 2.6 * size;
   pen.stroke();
   pen.setLineDash([]);
   pen.globalAlpha = 1;

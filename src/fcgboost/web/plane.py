@@ -1,4 +1,4 @@
-"""The decision of a model of two numbers over the plane, after the steps of its path."""
+"""The decision boundary of a model of two numbers, after the steps of its path."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _MOST_CLASSES = 24
 
 @dataclass(frozen=True, eq=False)
 class Plane:
-    """Two columns of numbers that are all a model looks at, and the rows of data there."""
+    """The two numeric columns that are all a model uses, and the data in their plane."""
 
     model: FittedModel
     evaluation: Evaluation
@@ -46,7 +46,7 @@ class Plane:
 
     @property
     def points(self) -> Array:
-        """The two numbers of every row; for a missing one, what stands for it, or the median."""
+        """The two numbers of every row; missing ones are imputed."""
         found = self.evaluation.some_numbers(np.arange(len(self.evaluation)))[:, list(self.places)]
         for numbers, place in zip(found.T, self.places, strict=True):
             outputs: Any = self.model.columns[place].outputs
@@ -75,7 +75,7 @@ class Plane:
 
 
 def find_plane(model: FittedModel, evaluation: Evaluation | None) -> Plane | None:
-    """Return the plane of a model that looks at two numbers only."""
+    """Return the plane of a model that uses two numeric columns only."""
     if evaluation is None or len(model.classes) > _MOST_CLASSES:
         return None
     places = [j for j, column in enumerate(model.columns) if column.n_outputs]

@@ -10,11 +10,9 @@ let nSent = 0;
 // What is shown: the answer to the last fit, and its steps that have come in.
 const shown = { fit: null, settings: null, step: null, steps: new Map(), redraws: 0 };
 let asked = null; // the settings of the last fit that was asked for
-let wantedSteps = null; // null: the theory's number
+let wantedSteps = null; // null: the marked number
 let cursor = null;
-let chosenAtom = null;
 let stepAt = null;
-let atomAt = null;
 let isPlaying = false;
 
 // ---- What is asked of the server ----
@@ -98,7 +96,8 @@ const fits = newestOnly("/fit", (answer, settings) => {
   if (step.k !== sliderSteps()) goTo(wantedSteps);
   const isShort = milliseconds < 1000;
   const time = isShort ? `${Math.round(milliseconds)} ms` : `${(milliseconds / 1000).toFixed(1)} s`;
-  say(`${lastStep()} steps in ${time}. ${path.status}`, path.is_cut);
+  const n = lastStep();
+  say(`${n} ${n === 1 ? "step" : "steps"} in ${time}. ${path.status}`, path.is_cut);
 });
 const steps = newestOnly("/step", ({ step }, settings) => {
   // A fit that came in meanwhile has other steps.
@@ -129,7 +128,6 @@ const cursorPoint = () => cursor && [shown.fit.grid.xs[cursor[0]], shown.fit.gri
 
 function showStep(step) {
   shown.step = step;
-  if (chosenAtom >= step.coef.length) chosenAtom = null;
   if (shown.redraws === 0) listenToPictures();
   redraw();
   shown.redraws += 1;
@@ -139,77 +137,64 @@ function showStep(step) {
 function redraw() {
   redrawPlane();
   redrawPath();
-  redrawAtoms();
   writeLabels();
 }
 
 function redrawPlane() {
-  const { grid, truth, points, atoms } = shown.fit;
+  const { grid, truth, points, atoms, axes, labels } = shown.fit;
   const { decision, coef } = shown.step;
   const isOn = (id) => find(id).checked;
   paintPlane(find("plane"), {
     ...grid,
-    names: ["x₁", "x₂"],
+    names: axes,
     ahead: leads(decision, 1),
     points: isOn("show-points") && points,
     truth: isOn("show-truth") && truth,
-    atoms: isOn("show-atoms") && { ...atoms, signs: atomSigns(coef), selected: chosenAtom },
+    atoms: atoms && isOn("show-atom") && { ...atoms, signs: atomSigns(coef) },
     cursor,
   });
+  write({ "label-0": labels[0], "label-1": labels[1] });
   if (cursor === null) return write({ readout: "Point at the plane to read its value." });
   const value = decision[cursor[1] * grid.xs.length + cursor[0]];
   const [x, y, f] = [...cursorPoint(), value].map((one) => minus(one.toFixed(2)));
-  const label = value > 0 ? "+1" : "−1";
-  return write({ readout: `x = (${x}, ${y}):  f = ${f}, label ${label}` });
+  return write({ readout: `x = (${x}, ${y}):  f = ${f}, ${labels[Number(value > 0)]}` });
 }
 
 function redrawPath() {
-  const { path, flipped, bayes } = shown.fit;
+  const { path, flipped, bayes, truth, atoms } = shown.fit;
   const { k, coef } = shown.step;
   const n = lastStep();
   const curves = [
     { name: "training error", values: path.training, style: "training" },
-    { name: "clean test error", values: path.test, style: "test" },
+    { name: "test error", values: path.test, style: "test" },
   ];
   const panels = [{ title: "error", percent: true, level: flipped, curves, height: 150 }];
-  const marks = [{ k: path.k0, name: `k₀ = ${path.k0}`, style: "mark" }];
+  const mark = `${path.mark} = ${path.marked}`;
+  const marks = [{ k: path.marked, name: mark, style: "mark" }];
   const ks = path.test.map((_, step) => step);
   const chart = drawCurves(find("path"), find("path").clientWidth, { ks, panels, marks });
   chart.show(k);
   stepAt = chart.placeAt;
   find("path-legend").replaceChildren(...legendItems(panels, k));
-  const label = `Errors along the path of ${n} steps, clean test error ${percent(path.test[k])}`;
+  const label = `Errors along the path of ${n} steps, test error ${percent(path.test[k])}`;
   find("path").setAttribute("aria-label", label);
   find("steps").max = n;
   find("steps").value = sliderSteps();
-  find("theory").disabled = path.k0 > n;
+  find("theory").disabled = path.marked > n;
+  for (const [id, what] of [["atom", atoms], ["truth", truth]]) {
+    find(`${id}-key`).hidden = !what;
+    find(`show-${id}`).parentElement.hidden = !what;
+  }
   write({
     "test-error": percent(path.test[k]),
-    bayes: `at best ${percent(bayes)}`,
+    bayes: bayes === null ? `${path.n_test} clean rows` : `at best ${percent(bayes)}`,
     "training-error": percent(path.training[k]),
     flipped: `${percent(flipped)} flipped`,
     "n-atoms": coef.length,
     "after-steps": `after ${k} ${k === 1 ? "step" : "steps"}`,
     "steps-value": `${k} of ${n}`,
-    theory: `theory: k₀ = ${path.k0}`,
+    theory: path.mark === "k₀" ? `theory: ${mark}` : mark,
   });
-}
-
-function redrawAtoms() {
-  const { coef, intercept } = shown.step;
-  const { kind, rows, entered } = shown.fit.atoms;
-  const fixed = (value, digits) => minus(value.toFixed(digits));
-  const textOf = (j) => {
-    const [x, y] = rows[j];
-    const where = kind === "points" ? `, centre (${fixed(x, 2)}, ${fixed(y, 2)})` : "";
-    return `Atom ${j + 1}, entered at step ${entered[j]}: coefficient ${fixed(coef[j], 3)}${where}`;
-  };
-  const styleOf = (j) => (j === chosenAtom ? "selected" : "");
-  const n = Math.max(12, coef.length);
-  const stems = { coef, n, height: 110, title: "coefficient", styleOf, textOf };
-  atomAt = drawStems(find("atoms"), find("atoms").clientWidth, stems);
-  const none = `Constant ${fixed(intercept, 3)}. Point at a stem to see its atom.`;
-  write({ "atom-text": chosenAtom === null ? none : textOf(chosenAtom) });
 }
 
 // ---- When something is moved ----
@@ -241,7 +226,7 @@ function followAddress() {
 
 function notify(complaints) {
   find("notice").hidden = complaints.length === 0;
-  write({ notice: `Not all is as the address said: ${complaints.slice(0, 8).join(", ")}.` });
+  write({ notice: `Changed from the address: ${complaints.slice(0, 8).join(", ")}.` });
 }
 
 async function play() {
@@ -255,21 +240,6 @@ async function play() {
     if (isPlaying && !isBusy()) goTo(Math.min(shown.step.k + 1, lastStep()));
   }
   if (isPlaying) play();
-}
-
-function chooseAtom(wanted) {
-  if (wanted === chosenAtom) return;
-  chosenAtom = wanted;
-  redrawAtoms();
-  redrawPlane();
-}
-
-function moveAtom(event) {
-  const n = shown.step.coef.length;
-  const move = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-  if (!move || n === 0) return;
-  event.preventDefault();
-  chooseAtom(clamp((chosenAtom ?? (move > 0 ? -1 : n)) + move, 0, n - 1));
 }
 
 function dragSteps(event) {
@@ -323,13 +293,10 @@ function start() {
 // Once there are some.
 function listenToPictures() {
   on("steps", "input", () => goTo(Number(find("steps").value)));
-  on("theory", "click", () => goTo(shown.fit.path.k0));
+  on("theory", "click", () => goTo(shown.fit.path.marked));
   on("play", "click", play);
   on("path", "pointerdown pointermove", dragSteps);
-  on("atoms", "pointerdown pointermove", (event) => chooseAtom(atomAt(placeOf(event)[0])));
-  on("atoms", "pointerleave blur", () => chooseAtom(null));
-  on("atoms", "keydown", moveAtom);
-  for (const id of ["show-points", "show-atoms", "show-truth"]) on(id, "change", redrawPlane);
+  for (const id of ["show-points", "show-atom", "show-truth"]) on(id, "change", redrawPlane);
   on("show-code", "click", showCode);
   on("copy", "click", copyCode);
   on("close-code", "click", () => find("code").close());
@@ -345,7 +312,7 @@ function listenToPictures() {
 window.fcgboost = {
   state: () => {
     const { fit, step, settings, redraws } = shown;
-    const drawn = { ...step, grid: fit?.grid, path: fit?.path, cursor: cursorPoint(), chosenAtom };
+    const drawn = { ...step, grid: fit?.grid, path: fit?.path, cursor: cursorPoint() };
     return { ...drawn, settings, redraws, wanted: readSettings(), isBusy: isBusy() };
   },
   box: () => planeLayout(find("plane"), shown.fit.grid).box,

@@ -1,4 +1,4 @@
-"""Why rows are predicted as they are: what their columns add for the predicted class."""
+"""Explanations of single predictions: what each column adds for the predicted class."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from fcgboost.dictionaries import LinearProfile, TreeDictionary
 from fcgboost.explanation import Explanation, explain
 from fcgboost.model import by_family
 from fcgboost.plotting.contributions import cells_of
-from fcgboost.tables import CategoryColumn
 from fcgboost.web.models import Array, Evaluation, FittedModel
 from fcgboost.web.text import number, shortened
 
@@ -18,12 +17,12 @@ from fcgboost.web.text import number, shortened
 MOST_MISTAKES = 20
 # Columns, squared, times atoms; so many take about half a second a row.
 _MOST_WORK = 5_000_000
-_MOST_REASONS, _LONGEST = 3, 28
+_MOST_REASONS, _LONGEST = 3, 40
 
 
 @dataclass(frozen=True, eq=False)
 class Reasons:
-    """The worst mistakes in words and, last in the explanation, the row that is drawn."""
+    """Explanations of the worst mistakes and, as the last row, of the row that is drawn."""
 
     why: dict[int, str]
     row: int
@@ -32,7 +31,7 @@ class Reasons:
 
 
 def find_reasons(model: FittedModel, evaluation: Evaluation, row: int | None) -> Reasons | None:
-    """Explain the worst mistakes and a row, or the worst; None where it would take too long."""
+    """Explain the worst mistakes and one row; None if it would take too long."""
     classifier, X = model.classifier, evaluation.X
     # Trees and linear atoms take next to no time.
     members = by_family(classifier.model_.dictionary, classifier.atoms_, len(model.feature_names))
@@ -52,12 +51,10 @@ def find_reasons(model: FittedModel, evaluation: Evaluation, row: int | None) ->
 
 
 def _why(model: FittedModel, values: Array, cells: list[str]) -> str:
-    """Name the columns that add most to a decision value, or take most from it."""
+    """Name the columns that add most to a decision value, or subtract most, with their values."""
     said = []
     for j in np.argsort(-np.abs(values), kind="stable")[:_MOST_REASONS]:
-        column, value = model.columns[j], number(float(f"{values[j]:.2g}"))
-        has_text = isinstance(column, CategoryColumn) or cells[j] == "missing"
-        cell = f" = {shortened(cells[j], _LONGEST)}" if has_text else ""
-        sign = "+" if values[j] > 0.0 else ""
-        said.append(f"{shortened(column.name, _LONGEST)}{cell} {sign}{value}")
+        value, sign = number(float(f"{values[j]:.2g}")), "+" if values[j] > 0.0 else ""
+        name, cell = (shortened(one, _LONGEST) for one in (model.columns[j].name, cells[j]))
+        said.append(f"{name} = {cell} ({sign}{value})")
     return ", ".join(said)

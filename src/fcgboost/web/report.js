@@ -1,4 +1,4 @@
-// The report: tables that sort, the path of a fit, the intervals of a comparison.
+// The report: tables that sort, curves with a threshold, the path of a fit, a comparison.
 
 const data = JSON.parse(document.getElementById("page-data").textContent);
 
@@ -31,6 +31,138 @@ function sortBy(table, first, head) {
   return table.tBodies[0].append(...rows.map(([, row]) => row));
 }
 
+// ---- ROC and precision-recall curves with a threshold ----
+
+function thresholdExplorer(host, { classes, first, isProbability }) {
+  const options = classes.map(({ name }, c) => make("option", { value: c }, name));
+  const choice = make("select", { id: "positive-class" }, ...options);
+  const slider = make("input", { type: "range", min: 0, step: 1, "aria-label": "threshold" });
+  const output = make("output");
+  const reset = button(() => show(classes[choice.value].start), {}, "default threshold");
+  const charts = [0, 1].map((kind) => rateChart(kind, show));
+  const views = make("div", { class: "views" }, ...charts.map(({ view }) => view));
+  const matrix = make("div", { class: "scroll" });
+  const facts = make("dl", { class: "facts" });
+  const menu = make("label", { for: "positive-class" }, "Class", choice);
+  host.append(
+    make("div", { class: "tools" }, menu, reset, output, slider),
+    make("div", { class: "views matrix" }, matrix, facts), views,
+  );
+  let place = 0;
+  function show(to) {
+    const one = classes[choice.value];
+    place = clamp(to, 0, one.thresholds.length - 1);
+    slider.value = one.thresholds.length - 1 - place;
+    const threshold = minus(one.thresholds[place].toFixed(3));
+    output.textContent = `threshold ${threshold}`;
+    slider.setAttribute("aria-valuetext", threshold);
+    reset.setAttribute("aria-pressed", place === one.start);
+    matrix.replaceChildren(matrixOf(one, place));
+    const known = Object.entries(ratesOf(one, place, isProbability ? "probability" : "decision value"));
+    facts.replaceChildren(...known.map(([name, value]) =>
+      make("div", {}, make("dt", {}, name), make("dd", {}, value))));
+    for (const { mark } of charts) mark(one, place);
+  }
+  const repaint = () => {
+    for (const { paint } of charts) paint(classes[choice.value]);
+    show(place);
+  };
+  const restart = () => {
+    slider.max = classes[choice.value].thresholds.length - 1;
+    place = classes[choice.value].start;
+    repaint();
+  };
+  slider.addEventListener("input", () => show(slider.max - slider.value));
+  choice.addEventListener("change", restart);
+  choice.value = first;
+  restart();
+  keepDrawn(views, repaint);
+}
+
+const share = (part, whole) => (whole ? part / whole : null);
+
+// False positive rate and recall, or recall and precision.
+function pointOf({ true: hits, false: alarms, positives, negatives }, place, kind) {
+  const recall = hits[place] / positives;
+  if (kind === 0) return [alarms[place] / negatives, recall];
+  return [recall, share(hits[place], hits[place] + alarms[place]) ?? 1];
+}
+
+function rateChart(kind, show) {
+  const svg = draw("svg", { class: "chart", role: "img" });
+  const title = make("h3");
+  const view = make("figure", { class: "view" }, title, svg);
+  const dot = draw("circle", { class: "dot c1", r: 6 });
+  let [x, y, curve] = [null, null, []];
+  const paint = (one) => {
+    const [width, height] = [view.clientWidth, Math.min(280, 0.7 * view.clientWidth)];
+    if (!width) return;
+    const chance = one.positives / (one.positives + one.negatives);
+    title.textContent = kind === 0 ? `ROC curve: AUC ${one.auc.toFixed(3)}`
+      : `Precision\u2013recall curve: average precision ${one.averagePrecision.toFixed(3)}`;
+    svg.setAttribute("viewBox", `0 0 ${width} ${height + TOP + 42}`);
+    svg.setAttribute("aria-label", title.textContent);
+    svg.replaceChildren();
+    const names = kind === 0 ? ["false positive rate", "recall"] : ["recall", "precision"];
+    y = drawScale(svg, {
+      low: 0, high: 1, top: TOP, height, width, title: names[1], isPercent: true,
+    });
+    x = (value) => LEFT + value * (width - LEFT - RIGHT - 12);
+    const bottom = TOP + height;
+    for (const value of [0, 0.2, 0.4, 0.6, 0.8, 1]) {
+      svg.append(textAt(x(value), bottom + 16, percent(value, 0)));
+    }
+    svg.append(textAt(x(0.5), bottom + 34, names[0]));
+    const [from, to] = kind === 0 ? [0, 1] : [chance, chance];
+    svg.append(lineOf("mark", x(0), y(from), x(1), y(to)));
+    curve = one.thresholds.map((_, place) => pointOf(one, place, kind));
+    const start = kind === 0 ? [[0, 0]] : [];
+    const points = [...start, ...curve].map(([h, v]) => `${x(h).toFixed(1)},${y(v).toFixed(1)}`);
+    svg.append(draw("polyline", { class: "curve c0", points: points.join(" ") }), dot);
+  };
+  const mark = (one, place) => {
+    if (!x) return;
+    const [h, v] = pointOf(one, place, kind);
+    fill(dot, { cx: x(h), cy: y(v) }, []);
+  };
+  for (const type of ["pointerdown", "pointermove"]) {
+    svg.addEventListener(type, (event) => {
+      if (type === "pointermove" && !event.buttons) return;
+      const [left, top] = placeOf(event);
+      show(nearest(curve.map(([h, v]) => Math.hypot(x(h) - left, y(v) - top)), 0));
+    });
+  }
+  return { view, paint, mark };
+}
+
+function matrixOf({ name, rest, true: hits, false: alarms, positives, negatives }, place) {
+  const [tp, fp] = [hits[place], alarms[place]];
+  const cell = (n, style) => make("td", { class: n ? style : "" }, n.toLocaleString("en"));
+  const head = (scope, name) => make("th", { scope, class: "label" }, name);
+  const row = (title, ...cells) => make("tr", {}, head("row", title), ...cells);
+  const heads = ["true class", `predicted ${name}`, `predicted ${rest}`];
+  return make(
+    "table", {}, make("caption", {}, make("span", {}, "Confusion matrix at this threshold")),
+    make("thead", {}, make("tr", {}, ...heads.map((one) => head("col", one)))),
+    make(
+      "tbody", {}, row(name, cell(tp, "hit"), cell(positives - tp, "miss")),
+      row(rest, cell(fp, "miss"), cell(negatives - fp, "hit")),
+    ),
+  );
+}
+
+function ratesOf({ true: hits, false: alarms, positives, negatives, thresholds }, place, unit) {
+  const [tp, fp, all] = [hits[place], alarms[place], positives + negatives];
+  return {
+    precision: written(share(tp, tp + fp), true),
+    recall: written(share(tp, positives), true),
+    "F1 score": written(share(2 * tp, tp + fp + positives), true),
+    accuracy: written((tp + negatives - fp) / all, true),
+    [`rows with a ${unit} of ${minus(thresholds[place].toFixed(3))} or more`]:
+      (tp + fp).toLocaleString("en"),
+  };
+}
+
 // ---- The path ----
 
 function pathExplorer(host, path) {
@@ -39,19 +171,20 @@ function pathExplorer(host, path) {
   path.panels.flatMap((panel) => panel.curves).forEach((curve, i) => {
     curve.style = ["c0", "c1", "c2"][i % 3];
   });
-  coef.values = numbersOf(coef.values, Float32Array);
-  if (boundary) {
-    coef.codes = numbersOf(coef.codes, Uint8Array);
-    boundary.values = numbersOf(boundary.values, Float32Array);
-  }
   const state = { views: [] };
   const show = (place) => {
     state.place = clamp(place, 0, path.ks.length - 1);
-    state.model = modelAt(path, path.ks[state.place]);
+    if (boundary) state.model = modelAt(path, path.ks[state.place]);
     for (const view of state.views) view();
   };
-  const other = boundary ? boundaryView : coefficientView;
-  host.append(make("div", { class: "views" }, curvesView(path, state, show), other(path, state)));
+  const views = make("div", { class: "views" }, curvesView(path, state, show));
+  if (boundary) {
+    coef.values = numbersOf(coef.values, Float32Array);
+    coef.codes = numbersOf(coef.codes, Uint8Array);
+    boundary.values = numbersOf(boundary.values, Float32Array);
+    views.append(boundaryView(path, state));
+  }
+  host.append(views);
   show(path.ks.indexOf(path.chosen));
   // What tests, and the curious in the console, can ask.
   window.fcgboost = {
@@ -68,16 +201,15 @@ function numbersOf(text, Type) {
 function modelAt({ boundary, coef, frames, nAtoms }, wanted) {
   const frame = nearest(frames, wanted);
   const k = frames[frame];
-  // Of every output, one after the other.
-  const sizes = frames.map((step) => nAtoms[step - 1] * coef.outputs.length);
+  const sizes = frames.map((step) => nAtoms[step - 1]);
   const start = sizes.slice(0, frame).reduce((sum, size) => sum + size, 0);
   const part = [start, start + sizes[frame]];
-  const area = boundary && boundary.values.length / frames.length;
+  const area = boundary.values.length / frames.length;
   return {
     k,
     coef: coef.values.subarray(...part),
-    codes: coef.codes?.subarray(...part),
-    decision: boundary?.values.subarray(frame * area, (frame + 1) * area),
+    codes: coef.codes.subarray(...part),
+    decision: boundary.values.subarray(frame * area, (frame + 1) * area),
     note: k === wanted ? "" : `after ${k} steps, the nearest that this page holds`,
   };
 }
@@ -172,43 +304,6 @@ function readPoint({ xs, ys, names, classes }, decision, [i, j]) {
   );
 }
 
-function coefficientView({ coef: { outputs }, atoms, nAtoms }, state) {
-  const label = "Coefficient of every atom after k steps";
-  const svg = draw("svg", { class: "chart", role: "img", "aria-label": label });
-  const largest = make("ul", { class: "inside" });
-  const options = outputs.map((name, o) => make("option", { value: o }, name));
-  const choice = make("select", { "aria-label": "class" }, ...options);
-  const tools = make("div", { class: "tools" });
-  if (outputs.length > 1) tools.append(make("label", {}, "class", choice));
-  const reading = make("p", { class: "reading" });
-  const view = make("div", { class: "view" }, tools, svg, reading, largest);
-  const paint = () => {
-    if (!view.clientWidth) return;
-    const { k, note, coef: all } = state.model;
-    const [output, n] = [Number(choice.value), nAtoms[k - 1]];
-    const coef = all.subarray(output * n, (output + 1) * n);
-    const isNew = (j) => j >= (nAtoms[k - 2] ?? 0);
-    drawStems(svg, view.clientWidth, {
-      coef, n: atoms.length, height: 210,
-      title: outputs.length > 1 ? `coefficient for ${outputs[output]}` : "coefficient",
-      styleOf: (j) => (isNew(j) ? "newest" : ""),
-      textOf: (j) => `${atoms[j]}: ${number(coef[j])}`,
-    });
-    const order = Array.from(coef.keys()).sort((a, b) => Math.abs(coef[b]) - Math.abs(coef[a]));
-    const items = order.slice(0, 6).map((j) => {
-      const name = `${atoms[j]}${isNew(j) ? " (new)" : ""}`;
-      return make("li", {}, make("b", {}, number(coef[j])), make("span", {}, name));
-    });
-    largest.replaceChildren(...items);
-    reading.textContent = note && `Coefficients ${note}.`;
-    reading.hidden = !note;
-  };
-  choice.addEventListener("change", paint);
-  keepDrawn(view, paint);
-  state.views.push(paint);
-  return view;
-}
-
 // ---- Scores of several methods, with intervals ----
 
 function intervalExplorer(host, { metrics, rows }) {
@@ -265,7 +360,9 @@ function intervalOf({ method, ours, ends }, metric, x, left, y) {
 }
 
 document.querySelectorAll("table").forEach(sortable);
-const explorers = { path: pathExplorer, intervals: intervalExplorer };
+const explorers = {
+  path: pathExplorer, intervals: intervalExplorer, thresholds: thresholdExplorer,
+};
 for (const host of document.querySelectorAll("[data-explorer]")) {
   host.replaceChildren(make("p", { class: "hint" }, host.dataset.hint));
   explorers[host.dataset.explorer](host, data[host.dataset.explorer]);

@@ -1,4 +1,4 @@
-"""The server of the playground: on this machine only, for browsers that were invited.
+"""The playground's server: local, for invited browsers only.
 
 It answers four kinds of requests, from its own page only, and no files. A page of another site may
 send requests to 127.0.0.1 from the same browser, and a name of its own may lead there: so the host
@@ -69,7 +69,7 @@ class Handler(BaseHTTPRequestHandler):
     _is_read = False
 
     def handle(self) -> None:
-        """Turn a connection away if there are too many, or limit the time of its whole request.
+        """Turn a connection away if there are too many, else limit the time of its request.
 
         A socket's timeout begins anew with every byte.
         """
@@ -168,7 +168,7 @@ class Handler(BaseHTTPRequestHandler):
         return read_json(body)
 
     def _linger(self) -> None:
-        """Read a body for a moment, so that who is still sending it gets the answer."""
+        """Read a body for a moment, so that a client that is still sending gets the answer."""
         has_body = "Content-Length" in self.headers or "Transfer-Encoding" in self.headers
         end = time.monotonic() + _LINGER_SECONDS
         if has_body and not self._is_read:
@@ -193,12 +193,12 @@ class Handler(BaseHTTPRequestHandler):
             self.wfile.write(content)
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """Answer what is no request of HTTP; the standard page would repeat what was sent."""
+        """Answer invalid HTTP; the standard page would echo what was sent."""
         self.command = self.command or ""
         self._send_json({"error": HTTPStatus(code).phrase}, code)
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Write nothing: a line of the log could hold a ticket."""
+        """Log nothing: a line could hold a ticket."""
 
 
 # http.server looks for a method of this name for every method of HTTP.
@@ -207,7 +207,7 @@ for _name in ("GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS", "PATCH", "TRACE
 
 
 class Playground(ThreadingMixIn, TCPServer):
-    """A playground on 127.0.0.1, which answers while the context is open.
+    """A playground on 127.0.0.1 that serves while its context is open.
 
     It takes a limited number of connections at a time. http.server's own class looks up the
     machine's name, which can take seconds.
@@ -215,7 +215,7 @@ class Playground(ThreadingMixIn, TCPServer):
     Parameters
     ----------
     port : int, default=0
-        0 is any that is free.
+        0 is any free port.
 
     Attributes
     ----------
@@ -251,7 +251,7 @@ class Playground(ThreadingMixIn, TCPServer):
         except OSError as error:
             raise OSError(
                 f"Port {port} of {ADDRESS} cannot be used ({error.strerror}): choose another one, "
-                "or 0 for any that is free."
+                "or 0 for any free port."
             ) from error
         self.port = int(self.server_address[1])
         self.url = f"http://{ADDRESS}:{self.port}/"
@@ -267,30 +267,30 @@ class Playground(ThreadingMixIn, TCPServer):
         self._thread.join()
 
     def invite(self, seconds: float = math.inf) -> str:
-        """Return an address with a ticket, which lets one browser in, within some time."""
+        """Return an address with a ticket, which admits one browser within some time."""
         ticket = secrets.token_urlsafe(32)
         self._tickets[ticket] = time.monotonic() + seconds
         return f"{self.url}?ticket={ticket}"
 
     def redeem(self, ticket: str) -> bool:
-        """Tell whether a ticket is valid, and make it invalid."""
+        """Return whether a ticket is valid, and invalidate it."""
         return time.monotonic() < self._tickets.pop(ticket, -math.inf)
 
 
 def serve(port: int = 0, *, open_browser: bool = True) -> None:
-    """Serve the playground to this machine until Ctrl-C.
+    """Serve the playground on this machine until Ctrl-C.
 
     Parameters
     ----------
     port : int, default=0
-        0 is any that is free.
+        0 is any free port.
     open_browser : bool, default=True
-        Whether the page is opened in the browser; an address is printed in any case.
+        Whether to open the page in the browser; its address is printed in any case.
     """
     with Playground(port) as playground:
         print(
-            f"The playground is at {playground.invite()}\nThis address lets one browser in, which "
-            f"may then open {playground.url} as often as it likes.\nCtrl-C ends it.",
+            f"The playground is at {playground.invite()}\nThis address admits one browser, which "
+            f"may then open {playground.url} at any time.\nPress Ctrl-C to stop.",
             flush=True,
         )
         if open_browser:
@@ -298,4 +298,4 @@ def serve(port: int = 0, *, open_browser: bool = True) -> None:
         with suppress(KeyboardInterrupt):
             while True:
                 time.sleep(0.5)  # without an end, Windows would not hear of Ctrl-C
-        print("\nThe playground has ended.", flush=True)
+        print("\nThe playground has stopped.", flush=True)

@@ -1,4 +1,4 @@
-"""What the playground can set: strictly checked, before any work is done."""
+"""The settings of the playground, checked strictly before any work is done."""
 
 from __future__ import annotations
 
@@ -13,10 +13,12 @@ from fcgboost.names import NAMES
 #: The page's first fit takes a tenth of a second, the largest of these sizes some seconds.
 MOST_SAMPLES, MOST_STEPS = 2000, 200
 AUTO: Literal["auto"] = "auto"
+#: Names of a dictionary that stand for a whole set-up, which chooses all other settings itself.
+PRESETS = ("auto", "compact")
 
 
 class RefusalError(ValueError):
-    """A request that is refused: a sentence for the one who sent it, and a status of HTTP."""
+    """A refused request: a sentence for the sender, and an HTTP status."""
 
     def __init__(self, sentence: str, status: int = 400) -> None:
         super().__init__(sentence)
@@ -25,9 +27,10 @@ class RefusalError(ValueError):
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings of one fit; the names of `FCGBoostClassifier` and `make_simulation` where both.
+    """The settings of one fit, named as in `FCGBoostClassifier` and `make_simulation`.
 
     `level` is the share of labels that flip: of all, or of those far from the boundary ("outlier").
+    Tables ignore `n_samples`: all their rows are used.
     """
 
     data: str = "simulation"
@@ -47,7 +50,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class Choice:
-    """One of some values."""
+    """One of several values."""
 
     names: tuple[str | bool, ...]
 
@@ -60,7 +63,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Number:
-    """A finite number of a range; "auto" where that is one more value."""
+    """A finite number in a range, or "auto" where that is allowed."""
 
     low: float
     high: float
@@ -81,12 +84,12 @@ class Number:
 
 
 CHECKS: Mapping[str, Choice | Number] = {
-    "data": Choice(("simulation", "moons", "rings")),
+    "data": Choice(("simulation", "moons", "rings", "cancer", "wine", "digits")),
     "noise": Choice(("none", "uniform", "outlier")),
     "level": Number(0.0, 0.5),
     "n_samples": Number(20, MOST_SAMPLES, is_whole=True),
     "seed": Number(0, 9999, is_whole=True),
-    "dictionary": Choice(("gauss", "polynomial", "sigmoid", "relu")),
+    "dictionary": Choice((*PRESETS, "gauss", "relu", "sigmoid", "polynomial", "tree")),
     "width": Number(0.05, 5.0),
     "degree": Number(1, 8, is_whole=True),
     "loss": Choice(tuple(NAMES["loss"])),
@@ -103,7 +106,7 @@ _ORDER = Number(0, 2**53, is_whole=True)
 
 @dataclass(frozen=True)
 class FitRequest:
-    """What a tab of the page asks for: a fit after k steps, or after the theory's number.
+    """What a tab asks for: a fit after k steps, or after the marked number of steps.
 
     The tab has given itself a name; `order` is how many requests it had sent before.
     """
@@ -115,7 +118,7 @@ class FitRequest:
 
 
 def read_json(body: bytes) -> Any:
-    """Read a document: plain JSON, every key once, no NaN and no infinity."""
+    """Read plain JSON: no duplicate keys, no NaN, no infinity."""
 
     def constant(name: str) -> None:
         raise RefusalError(f"{name} is not a number in JSON.")
@@ -135,7 +138,7 @@ def read_json(body: bytes) -> Any:
 
 
 def read_request(document: Any) -> FitRequest:
-    """Read {"settings": {...}, "k": ..., "tab": ..., "order": ...}; "auto" is the theory's k."""
+    """Read {"settings": {...}, "k": ..., "tab": ..., "order": ...}; "auto" is the marked step."""
     if not isinstance(document, dict) or not document.keys() <= {"settings", "k", "tab", "order"}:
         raise RefusalError(
             'The body must be an object with the keys "settings", "k", "tab" and "order".'
@@ -151,7 +154,7 @@ def read_request(document: Any) -> FitRequest:
 
 
 def read_settings(document: Any) -> Settings:
-    """Return checked settings; what is not named has its default."""
+    """Check settings; those that are not named have their defaults."""
     if not isinstance(document, dict):
         raise RefusalError("settings must be an object.")
     for name, value in document.items():

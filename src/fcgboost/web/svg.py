@@ -1,4 +1,4 @@
-"""Drawings of matplotlib as part of a page: small, safe, and in the page's own colours."""
+"""Matplotlib figures as part of a page: small, safe, and in the page's own colours."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _PROPERTIES = {color.lower(): f"var(--class-{i})" for i, color in enumerate(PALE
 def markup(figure: Figure, name: str, summary: str) -> str:
     """Return a figure as markup: SVG that follows the page's colours, or a PNG on white.
 
-    The name makes the ids of a page's drawings different, the summary is for those who do not see.
+    The name makes ids unique within a page; the summary is for screen readers.
     """
     from matplotlib import rc_context
 
@@ -66,7 +66,7 @@ def markup(figure: Figure, name: str, summary: str) -> str:
 
 
 def raster(figure: Figure, summary: str) -> str:
-    """Return a figure as an image of pixels on white paper."""
+    """Return a figure as a PNG on white."""
     buffer, options = io.BytesIO(), {"dpi": _SHARP, "facecolor": LIGHT["surface"], **_TIGHT}
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*missing from font.*")
@@ -76,7 +76,7 @@ def raster(figure: Figure, summary: str) -> str:
 
 
 def inline(drawing: str, name: str, summary: str) -> str:
-    """Return an SVG document of matplotlib as an element of a page.
+    """Return matplotlib's SVG as an element of a page.
 
     A page that allows no style but its own ignores style attributes, so they become attributes of
     their own. Colours become those of the page; ids get a prefix, names lose their namespaces,
@@ -121,7 +121,7 @@ def _value(key: str, value: str, prefix: str) -> str:
 
 
 def _color(value: str) -> str:
-    """Return the page's name of a colour: grey that is nearly black is that of its text."""
+    """Return the page's name of a colour; near-black greys are its text colour."""
     if value.lower() in _PROPERTIES:
         return _PROPERTIES[value.lower()]
     found = re.fullmatch(r"#([0-9a-fA-F]{2})\1\1", value)
@@ -133,7 +133,7 @@ def _color(value: str) -> str:
 
 @contextmanager
 def drawing(has_dollars: bool, height: float = 3.6) -> Iterator[Any]:
-    """Make Axes of a new figure that pyplot does not know of.
+    """Create Axes of a new figure outside pyplot.
 
     Where somebody's names have dollars, only what is surely a formula is taken for one.
     """

@@ -1,4 +1,4 @@
-"""The tables of a report: classes, columns, confused classes and the worst mistakes."""
+"""The tables of a report: classes, columns, the confusion matrix and the worst mistakes."""
 
 from __future__ import annotations
 
@@ -11,19 +11,22 @@ from numpy.typing import NDArray
 from fcgboost.dictionaries import SmoothDictionary
 from fcgboost.tables import CategoryColumn, NumberColumn
 from fcgboost.tables.columns import why_left_out
-from fcgboost.web.blocks import Block, Cell, Head, Table, share_cell
+from fcgboost.web.blocks import Cell, Head, Table, share_cell
 from fcgboost.web.columns import kind_of, treatment_of, value_of
 from fcgboost.web.models import Evaluation, FittedModel
 from fcgboost.web.reasons import MOST_MISTAKES, Reasons
-from fcgboost.web.text import count, fixed, label, number, percent, quoted, shortened
+from fcgboost.web.text import count, fixed, label, percent, quoted, shortened
 
 _UNKNOWN = "unknown to the model"
 # Columns, and bars of a histogram, that are shown.
 _MOST_COLUMNS, _N_BARS = 100, 16
-# Classes with a column in the confusion matrix, and columns of the mistakes.
-_MOST_CLASSES, _MOST_VALUES = 12, 8
+# Classes with a column in the confusion matrix, and letters of their names side by side.
+_MOST_CLASSES, _LONGEST_NAMES = 12, 60
 _NOTHING = Cell("")
-_WHY = "Why: the columns that add most to what speaks for the predicted class, or against it."
+_WHY = (
+    "Explanation: the columns with the largest Shapley values, and what each adds to the decision "
+    "value of the predicted class."
+)
 
 
 def class_table(model: FittedModel, evaluation: Evaluation) -> Table:
@@ -34,7 +37,7 @@ def class_table(model: FittedModel, evaluation: Evaluation) -> Table:
         if code >= 0 or n:
             rows.append([Cell(label(value)), _count(n), share_cell(n / len(evaluation))])
     heads = [Head("class"), Head("rows", "number"), Head("share", "number")]
-    return Table("The classes.", heads, rows)
+    return Table("Classes", heads, rows)
 
 
 def column_table(model: FittedModel, evaluation: Evaluation | None) -> Table:
@@ -43,10 +46,10 @@ def column_table(model: FittedModel, evaluation: Evaluation | None) -> Table:
     heads = [Head("column"), Head("kind")]
     heads += [] if influence is None else [Head("influence", "number")]
     if evaluation is None:
-        heads += [Head("as the model takes it", "text")]
+        heads += [Head("encoding", "text")]
     else:
-        heads += [Head(name, "number") for name in ("missing", "smallest", "median", "largest")]
-        heads += [Head("rows by value", "picture")]
+        heads += [Head(name, "number") for name in ("missing", "min", "median", "max")]
+        heads += [Head("distribution", "picture")]
         if any(isinstance(column, CategoryColumn) for column in model.columns):
             heads += [Head("most frequent", "text")]
     places = np.arange(n) if influence is None else np.argsort(-influence, kind="stable")
@@ -54,25 +57,17 @@ def column_table(model: FittedModel, evaluation: Evaluation | None) -> Table:
     rows = [_column_row(model, evaluation, place, len(heads)) for place in shown]
     notes = _left_out(len(shown), n)
     if evaluation is not None and len(model.classes) == 2:
-        notes.append(f"In colour: rows of the class {quoted(model.classes[1])}.")
+        notes.append(f"In colour: rows of class {quoted(model.classes[1])}.")
     if influence is not None:
-        notes.append(f"Influence: {influence_words(model)}, as a share of all columns'.")
-    return Table("The columns.", heads, rows, notes)
+        notes.append(f"Influence: {influence_words(model)}, as a share of the total.")
+    return Table(f"All {count(n, 'column')}", heads, rows, notes, is_folded=n > 1)
 
 
 def influence_words(model: FittedModel) -> str:
-    """Say what influence is."""
+    """Define influence in words."""
     if isinstance(model.classifier.model_.dictionary, SmoothDictionary):
-        return "the mean size of the model's slope in a column, in standard deviations"
-    return "the mean size of the model's change where a row has the column's value of another row"
-
-
-def mistake_blocks(
-    model: FittedModel, evaluation: Evaluation, reasons: Reasons | None
-) -> list[Block]:
-    """Show the confusion matrix and the worst rows."""
-    some, none = len(evaluation.mistakes), "No row is classified wrongly."
-    return [_confusion(model, evaluation), _worst(model, evaluation, reasons) if some else none]
+        return "the mean absolute slope of the decision value, in standardised units"
+    return "the mean absolute change of the decision value when the column is permuted"
 
 
 def _left_out(n_shown: int, n: int) -> list[str]:
@@ -141,75 +136,79 @@ def _bars(whole: NDArray[Any], part: NDArray[Any], summary: str) -> Cell:
     return Cell(summary, bars=tuple((float(a), float(b)) for a, b in pairs))
 
 
-def _confusion(model: FittedModel, evaluation: Evaluation) -> Table:
+def confusion_table(model: FittedModel, evaluation: Evaluation) -> Table:
+    """Count the rows of every true class by their predicted class, with recall and precision."""
     classes, n = model.classes, len(model.classes)
     predicted = (evaluation.labels[:, None] == classes[None, :]).argmax(axis=1)
     counts = np.zeros((n + 1, n), dtype=int)
     # The last row is that of labels which the model does not know.
     np.add.at(counts, (evaluation.codes, predicted), 1)
     names = [*map(label, classes), _UNKNOWN]
-    shown = range(n) if n <= _MOST_CLASSES else []
-    columns = ["rows", *(names[j] for j in shown), "recall", "precision"]
-    heads = [Head("true class"), *(Head(name, "number") for name in columns)]
+    shown = range(n) if n <= _MOST_CLASSES else range(0)
+    # Columns of long names are numbered as the rows are.
+    is_numbered = len(shown) > 0 and sum(map(len, names[:n])) > _LONGEST_NAMES
+    heads = [f"{j + 1}" if is_numbered else names[j] for j in shown]
+    columns = ["rows", *heads, "recall", "precision"]
     rows = []
     for i in range(n + 1 if counts[n].any() else n):
         right = counts[i, i] if i < n else 0
+        name = f"{i + 1}.\N{NO-BREAK SPACE}{names[i]}" if is_numbered and i < n else names[i]
         rows.append(
             [
-                *(Cell(names[i]), _count(counts[i].sum())),
+                *(Cell(name), _count(counts[i].sum())),
                 *(_count(counts[i, j], "hit" if i == j else "miss") for j in shown),
                 _share(right, counts[i].sum()),
                 _share(right, counts[:, i].sum()) if i < n else _NOTHING,
             ]
         )
     groups = [("", 2), ("predicted class", n), ("", 2)] if shown else ()
-    notes = [
-        "Recall: the share of a class's rows that are predicted as this class. Precision: the "
-        "share of the rows predicted as a class that belong to it."
-    ]
-    return Table("The confusion matrix.", heads, rows, notes, groups)
+    all_heads = [Head("true class"), *(Head(name, "number") for name in columns)]
+    return Table("Confusion matrix", all_heads, rows, groups=groups)
 
 
 def _share(part: Any, whole: Any) -> Cell:
     return Cell(percent(part / whole), key=float(part / whole)) if whole else Cell("–")
 
 
-def _worst(model: FittedModel, evaluation: Evaluation, reasons: Reasons | None) -> Table:
+def mistake_table(model: FittedModel, evaluation: Evaluation, reasons: Reasons | None) -> Table:
     """List the mistakes with the most negative margins."""
     wrong, rows = evaluation.mistakes, evaluation.mistakes[:MOST_MISTAKES].tolist()
-    places = model.largest(_MOST_VALUES)
-    values = [np.asarray(evaluation.values(place)) for place in places]
-    heads = [Head("row", "number"), Head("true class"), Head("predicted"), Head("margin", "number")]
-    heads += [] if evaluation.proba is None else [Head("probability", "number")]
-    heads += [] if reasons is None else [Head("why", "text")]
-    for place, column in zip(places, values, strict=True):
-        name, is_number = shortened(model.columns[place].name, 28), column.dtype.kind in "biuf"
-        heads.append(Head(name, "number" if is_number else "label"))
-    columns = [column.astype(object) for column in values]
-    cells = [[*_mistake(evaluation, i, reasons), *(_any(one[i]) for one in columns)] for i in rows]
-    caption = f"The {len(rows)} worst of {count(len(wrong), 'mistake')}."
+    ids = _id_columns(model, evaluation)
+    has_proba = evaluation.proba is not None
+    heads = [Head("row", "number"), *(Head(shortened(name, 28)) for name in ids)]
+    heads += [Head("true class"), Head("predicted class")]
+    heads += [Head("P(true class)" if has_proba else "margin", "number")]
+    heads += [] if reasons is None else [Head("explanation", "text")]
+    cells = []
+    for i in rows:
+        found = [_count(i), *(Cell(shortened(str(column[i]), 28)) for column in ids.values())]
+        found += [Cell(label(evaluation.y[i])), Cell(label(evaluation.labels[i]))]
+        found += [_certainty(evaluation, i)]
+        cells.append(found if reasons is None else [*found, Cell(reasons.why[i])])
+    caption = f"The {len(rows)} worst of {count(len(wrong), 'mistake')}"
     if len(rows) == len(wrong):
-        caption = f"The {count(len(wrong), 'mistake')}, the worst first."
-    notes = [
-        "Row: its place in the data, the first is 0. Margin: how far the true class is ahead, "
-        "so below 0 for every mistake. Probability: of the true class.",
-        *([] if reasons is None else [_WHY]),
-        *_left_out(len(places), len(model.columns)),
-    ]
-    return Table(caption, heads, cells, notes)
+        caption = f"All {count(len(wrong), 'mistake')}, the worst first"
+    notes = ["Rows are numbered from 0, as in the data."]
+    if not has_proba:
+        notes.append("Margin: the lead of the true class, which is negative for every mistake.")
+    return Table(caption, heads, cells, notes if reasons is None else [*notes, _WHY])
 
 
-def _mistake(evaluation: Evaluation, i: int, reasons: Reasons | None) -> list[Cell]:
-    margin, code = float(evaluation.margins[i]), evaluation.codes[i]
-    labels = [Cell(label(evaluation.y[i])), Cell(label(evaluation.labels[i]))]
-    cells = [_count(i), *labels, Cell(fixed(margin, 3), key=margin)]
-    if evaluation.proba is not None:
-        p = float(evaluation.proba[i, code]) if code >= 0 else 0.0
-        cells.append(Cell(fixed(p, 3), key=p))
-    return cells if reasons is None else [*cells, Cell(reasons.why[i])]
+def _id_columns(model: FittedModel, evaluation: Evaluation) -> dict[str, NDArray[Any]]:
+    """Return the columns that the model leaves out and that tell every row apart."""
+    found: dict[str, NDArray[Any]] = {}
+    for place, column in enumerate(model.columns):
+        if why_left_out(column) and (values := evaluation.values(place)) is not None:
+            cells = np.asarray(values, dtype=object)
+            if len(set(map(str, cells))) == len(cells) > 1:
+                found[column.name] = cells
+    return found
 
 
-def _any(value: Any) -> Cell:
-    if isinstance(value, float | int | np.number) and not isinstance(value, bool):
-        return Cell(number(float(value)), key=float(value) if value == value else None)
-    return Cell("" if value is None else shortened(str(value), 28))
+def _certainty(evaluation: Evaluation, i: int) -> Cell:
+    """Return the probability of the true class, or the margin where there is none."""
+    code, margin = evaluation.codes[i], float(evaluation.margins[i])
+    if evaluation.proba is None:
+        return Cell(fixed(margin, 3), key=margin)
+    p = float(evaluation.proba[i, code]) if code >= 0 else 0.0
+    return Cell(fixed(p, 3), key=p)

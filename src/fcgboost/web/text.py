@@ -1,4 +1,4 @@
-"""Numbers and names as people read them."""
+"""Formatting of numbers and names."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _UNSHOWN = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uff
 
 
 def shown(text: str) -> str:
-    """Return a text with the replacement sign for all that a page cannot show."""
+    """Return a text with replacement characters for all that a page cannot show."""
     return _UNSHOWN.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
@@ -30,7 +30,7 @@ def count(n: float, noun: str = "") -> str:
 
 
 def number(value: float) -> str:
-    """Return four digits of a number."""
+    """Format a number with four significant digits."""
     if math.isnan(value):
         return ""
     if math.isinf(value):
@@ -73,7 +73,7 @@ def seconds(time: float) -> str:
 
 
 def score(name: str, value: float) -> str:
-    """Return a score as is customary: accuracies in percent."""
+    """Format a score: accuracies in percent."""
     return percent(value) if name == "accuracy" else fixed(value, 3)
 
 
@@ -84,21 +84,21 @@ def interval(name: str, found: Score) -> str:
 
 
 def score_title(name: str) -> str:
-    """Return what a score is called, at the beginning of a line."""
+    """Return the name of a score, capitalised."""
     title = TITLES.get(name, name.replace("_", " "))
     return title[:1].upper() + title[1:]
 
 
 def score_notes(names: Iterable[str], n_classes: int | None = None) -> dict[str, str]:
-    """Return explanations of the scores whose names do not say all."""
+    """Return notes on the scores that need one."""
     known = {
-        "log_loss": "Log-loss: every probability is first clipped to between 1/(2m) and 1 − "
-        "1/(2m), m being the number of rows scored, so that one row does not decide alone."
+        "log_loss": "Log-loss: probabilities are clipped to between 1/(2m) and 1 − 1/(2m) for m "
+        "rows, so that no single row dominates."
     }
     if n_classes != 2:
         known["brier"] = (
-            "Brier score: of several classes, half the squared distance from the probabilities "
-            "of all classes to the truth."
+            "Brier score: with several classes, half the squared distance between the "
+            "probabilities of all classes and the truth."
         )
     return {name: known[name] for name in names if name in known}
 
@@ -114,7 +114,7 @@ def quoted(value: Any) -> str:
 
 
 def shortened(text: str, longest: int = _LONGEST) -> str:
-    """Return a text that is not too long for a line."""
+    """Shorten a text to fit a line."""
     text = shown(" ".join(text.split()) or text)
     return text if len(text) <= longest else text[: longest - 1] + "…"
 
