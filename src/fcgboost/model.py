@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from fcgboost.arrays import beside, host, is_tensor
-from fcgboost.clipping import Limits, bounded, clip
-from fcgboost.dictionaries import Array, Dictionary, UnionDictionary
+from fcgboost.clipping import Limits, clip, within_reach
+from fcgboost.dictionaries import Array, Dictionary, TreeDictionary, UnionDictionary
 from fcgboost.dictionaries.planes import PRODUCTS_ON_ONE_THREAD
 from fcgboost.threads import cached
 
@@ -64,6 +64,11 @@ class Model:
         """The number of atoms."""
         return int(self.coef.shape[1])
 
+    @property
+    def bounds(self) -> Limits | None:
+        """What inputs are clipped to: the limits, and what keeps atoms finite."""
+        return bounds_of(self.dictionary, self.scale, self.limits)
+
     def decision(self, X: Any) -> Any:
         """Return the decision values, of shape (n_samples, n_outputs); of a tensor, a tensor.
 
@@ -81,12 +86,12 @@ class Model:
         """Return the values of a function of rows, block after block."""
         n_samples, size = X.shape[0], self._rows_at_once(X)
         if n_samples <= size:
-            return bounded(function, X, self.scale)
-        first = bounded(function, X[:size], self.scale)
+            return function(X)
+        first = function(X[:size])
         values = _empty(first, n_samples, first.shape[1])
         values[:size] = first
         for start in range(size, n_samples, size):
-            values[start : start + size] = bounded(function, X[start : start + size], self.scale)
+            values[start : start + size] = function(X[start : start + size])
         return values
 
     def _rows_at_once(self, X: Any) -> int:
@@ -125,7 +130,7 @@ class _Layout:
 
     def __init__(self, model: Model, X: Any) -> None:
         self._coef = beside(np.ascontiguousarray(model.coef.T), X)
-        self._intercept, limits = beside(model.intercept, X), model.limits
+        self._intercept, limits = beside(model.intercept, X), model.bounds
         self._limits = None if limits is None else (beside(limits.low, X), beside(limits.high, X))
         self._values: Callable[[Any], Any] | None = None
         if model.n_atoms:
@@ -145,6 +150,12 @@ class _Layout:
         decision = self.evaluate(X) @ self._coef
         decision += self._intercept
         return decision
+
+
+def bounds_of(dictionary: Dictionary, scale: Array, limits: Limits | None = None) -> Limits | None:
+    """Return what keeps the atoms of a dictionary finite, within limits; trees always are."""
+    is_forest = isinstance(dictionary, TreeDictionary)
+    return limits if is_forest else within_reach(limits, scale)
 
 
 class Member(NamedTuple):

@@ -62,7 +62,7 @@ class Game:
     """
 
     def __init__(self, model: Model, background: Array, sources: Any, n_columns: int) -> None:
-        self._limits, self._n_columns = model.limits, n_columns
+        self._limits, self._n_columns = model.bounds, n_columns
         #: The mean decision values of the background.
         self.base: Array = model.decision(background).mean(axis=0)
         background = self._within(background)

@@ -98,6 +98,8 @@ class Formula:
     scale: Array
     #: What inputs are clipped to.
     limits: Limits | None
+    #: The same, and what keeps atoms finite.
+    bounds: Limits | None
     #: Whether inputs that only trees see may be NaN.
     takes_missing: bool
     intercept: Array
@@ -149,6 +151,7 @@ def formula_of(model: Any, real: str = "double") -> Formula:
         kind="union" if is_union else _kind(fitted.dictionary),
         scale=fitted.scale,
         limits=fitted.limits,
+        bounds=fitted.bounds,
         takes_missing=bool(takes_missing),
         intercept=fitted.intercept,
         probability=classifier.link_ or _probability(classifier._loss_),

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from fcgboost.arrays import host
+from fcgboost.arrays import REACH, host
 from fcgboost.dictionaries.growth import WORD
 from fcgboost.export.formula import Block, Forest, Formula
 from fcgboost.export.onnx_graph import Graph
@@ -74,6 +74,9 @@ def _planes(graph: Graph, formula: Formula, block: Block, x: str) -> str:
         return graph.add("Max", z, 0.0)
     if block.kind == "sigmoid":
         return graph.add("Add", graph.add("Tanh", z), 1.0)
+    if block.kind == "polynomial":
+        most = REACH ** (1.0 / block.degree)
+        z = graph.add("Clip", z, -most, most)
     power = z
     for _ in range(block.degree - 1):
         power = graph.add("Mul", power, z)
