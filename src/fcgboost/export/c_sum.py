@@ -7,8 +7,8 @@ from textwrap import indent
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
+from fcgboost.arrays import host
 from fcgboost.clipping import within_reach
 from fcgboost.export.c_origin import origin_of, shift_block, usual_of
 from fcgboost.export.c_text import (
@@ -139,7 +139,8 @@ def _gauss(program: Program, block: Block, point: str) -> Code:
     """Write exp(-z), z the squared distance in units of sqrt(2) sigma."""
     name, precision = program.name, program.precision
     is_sparse, tables = matrix_tables(f"{name}_centers", block.rows, precision)
-    if is_sparse and not sparse.issparse(block.rows):
+    if is_sparse:
+        block = replace(block, rows=host(block.rows))
         usual = precision.round(usual_of(program.formula, block))
         if usual.any():
             rows = block.rows - usual
