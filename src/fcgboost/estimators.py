@@ -13,8 +13,7 @@ from fcgboost.selection.fixed import Selection
 from fcgboost.solvers import Solver
 from fcgboost.stopping import Status
 from fcgboost.tables.columns import left_out
-from fcgboost.threads import blas
-from fcgboost.training.attributes import all_or_nothing
+from fcgboost.threads import all_or_nothing, blas
 from fcgboost.training.averaging import average
 from fcgboost.training.callbacks import CallbackSupport, watch_fit, with_callbacks
 from fcgboost.training.dataset import check_data

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from fcgboost.arrays import Array, host
-from fcgboost.shapley import Game
+from fcgboost.shapley import MOST_ROWS, Game
 
-#: Rows of a background, at most; of many inputs, as many as this many numbers are, or ten.
-MOST_ROWS, _LEAST_ROWS, _MOST_NUMBERS = 100, 10, 1 << 24
+# Of many inputs a background has as many rows as this many numbers are, or ten.
+_LEAST_ROWS, _MOST_NUMBERS = 10, 1 << 24
 
 
 @dataclass(frozen=True, eq=False)

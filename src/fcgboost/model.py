@@ -88,7 +88,7 @@ class Model:
         if n_samples <= size:
             return function(X)
         first = function(X[:size])
-        values = _empty(first, n_samples, first.shape[1])
+        values = beside(np.empty((n_samples, first.shape[1])), X)
         values[:size] = first
         for start in range(size, n_samples, size):
             values[start : start + size] = function(X[start : start + size])
@@ -140,7 +140,7 @@ class _Layout:
     def evaluate(self, X: Any) -> Any:
         """Return the values of all atoms."""
         if self._values is None:
-            return _empty(self._coef, X.shape[0], 0)
+            return beside(np.empty((X.shape[0], 0)), X)
         if X.dtype != self._coef.dtype:
             X = X.to(self._coef.dtype) if is_tensor(X) else X.astype(self._coef.dtype)
         return self._values(X if self._limits is None else clip(X, *self._limits))
@@ -174,8 +174,3 @@ def by_family(dictionary: Dictionary, atoms: Any, n_features: int) -> list[Membe
         return [Member(families[number], *own) for number, *own in members]
     whole = Member(dictionary, np.arange(atoms.shape[0]), atoms, slice(0, n_features))
     return [whole] if atoms.shape[0] else []
-
-
-def _empty(like: Any, *shape: int) -> Any:
-    """Return an array without values in the memory of another."""
-    return like.new_empty(shape) if is_tensor(like) else np.empty(shape)

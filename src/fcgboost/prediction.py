@@ -28,8 +28,8 @@ from fcgboost.losses import ProbabilityLoss
 from fcgboost.model import Model
 from fcgboost.stopping import Status
 from fcgboost.tables.columns import Column
+from fcgboost.threads import twin_of
 from fcgboost.training import checks
-from fcgboost.training.attributes import twin_of
 from fcgboost.training.presets import PRESETS
 from fcgboost.training.scoring import has_probability, probabilities_of, winners
 

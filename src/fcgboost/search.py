@@ -33,8 +33,7 @@ from fcgboost.selection.fixed import Selection
 from fcgboost.solvers import Solver
 from fcgboost.stopping import theory_steps
 from fcgboost.tables.inputs import views_of
-from fcgboost.threads import blas
-from fcgboost.training.attributes import all_or_nothing, fitted_attributes
+from fcgboost.threads import all_or_nothing, blas, fitted_attributes
 from fcgboost.training.checks import (
     Array,
     check_columns,
