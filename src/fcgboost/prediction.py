@@ -47,6 +47,9 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
     trace_: Trace
     n_iter_: int
     status_: Status
+    notes_: tuple[str, ...]
+    # The theory's number of steps for the training data.
+    _k0_: int
     link: Any
     link_: PowerLink | None
     # The loss of the fit, whatever the parameter is now.
