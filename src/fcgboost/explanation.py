@@ -91,7 +91,7 @@ def _background(classifier: Any, given: Any, seen: Any) -> Array:
     if (rows := classifier._background()) is None:
         raise ValueError(
             "The model file holds no training rows to explain predictions against: pass some, "
-            "explain(X, background=X_train)."
+            "explain(X, background=X_train), or --background FILE in commands."
         )
     return _dense(rows)
 
