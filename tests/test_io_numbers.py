@@ -237,10 +237,11 @@ def test_numbers_of_earlier_steps_are_refused_as_those_of_the_model(
     document = json.loads((tmp_path / "model.json").read_text())
     step = document["path"]["steps"][0]
     holder = step[place] if place == "intercept" else step[place][0]
-    holder[0] = 1.7e308
-    (tmp_path / "model.json").write_text(json.dumps(document))
-    with pytest.raises(ModelFileError, match=r"\$\.model has numbers that make"):
-        load_model(tmp_path / "model.json")
+    for sign in (1.0, -1.0):
+        holder[0] = sign * 1.7e308
+        (tmp_path / "model.json").write_text(json.dumps(document))
+        with pytest.raises(ModelFileError, match=r"\$\.model has numbers that make"):
+            load_model(tmp_path / "model.json")
     holder[0] = 1e50
     (tmp_path / "model.json").write_text(json.dumps(document))
     assert np.isfinite(load_model(tmp_path / "model.json").truncate(1).decision_function(X)).all()
