@@ -100,6 +100,17 @@ def test_floats_in_c_are_finite(name: str, tmp_path: Path) -> None:
         np.testing.assert_array_equal(labels[is_near], clf.predict(rows)[is_near])
 
 
+@needs_compiler
+def test_bells_narrower_than_rounding_are_at_most_one_at_their_centers(tmp_path: Path) -> None:
+    X = np.random.default_rng(2).normal(size=(150, 30))
+    X[np.random.default_rng(3).random(X.shape) < 0.8] = 0.0
+    clf = make(GaussDictionary(width=1e-8), max_iter=40).fit(X, (X[:, 0] > 0.0).astype(int))
+    assert "m_centers_places" in to_c(clf, name="m")
+    decision, _, _ = answers_in_c(clf, X, "double", tmp_path)
+    most = np.abs(clf.atom_coef_).max() + np.abs(clf.intercept_).max()
+    assert np.abs(decision).max() <= most
+
+
 @pytest.mark.extras
 @each_case
 @pytest.mark.parametrize("precision", ["double", "float"])
