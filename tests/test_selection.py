@@ -11,6 +11,7 @@ from strategies import seeds, simulation
 from suites.reference import given_residuals
 from suites.solvers import MatrixDictionary
 
+from fcgboost import FCGBoostClassifier
 from fcgboost.designs.memory import MemoryDesign
 from fcgboost.dictionaries import (
     Dictionary,
@@ -29,6 +30,7 @@ from fcgboost.selection.fixed import (
     SampledCandidates,
     default_selection,
 )
+from fcgboost.selection.learned import LearnedCandidates
 
 SELECTIONS = [AllCandidates(), AllCandidates(store=False), SampledCandidates(size=20)]
 DICTIONARIES = [
@@ -283,3 +285,15 @@ def test_few_columns_are_kept():
             for atom in atoms[:, None]:
                 np.testing.assert_array_equal(design.values(atom), design.evaluate(atom))
             assert len(design._columns) <= 8
+
+
+def test_atoms_are_learned_on_at_least_as_many_rows_as_are_drawn(monkeypatch):
+    sizes, subsample = [], MemoryDesign.subsample
+    monkeypatch.setattr(
+        MemoryDesign, "subsample", lambda self, n, key: sizes.append(n) or subsample(self, n, key)
+    )
+    data = simulation(200, 0.2, seed=0)
+    for max_rows in (10, 100):
+        selection = LearnedCandidates(size=64, max_rows=max_rows)
+        FCGBoostClassifier("relu", selection=selection, max_iter=2).fit(data.X, data.y)
+    assert sizes == [64, 100]

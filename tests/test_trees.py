@@ -388,3 +388,10 @@ def test_an_estimator_refuses_codes_that_trees_cannot_tell_apart(code: float) ->
     X[3, 0] = np.nan
     model.fit(X, X[:, 1] > 0.5)
     model.predict(np.full((1, 2), code))
+
+
+def test_neighbouring_numbers_are_told_apart():
+    first = 1.0 + 2.0**-52
+    for lower, upper in ((1.0, first), (first, 1.0 + 2.0**-51), (5e-324, 1e-323), (-1e-323, 0.0)):
+        (threshold,) = find_thresholds(np.array([lower, upper]), 8)
+        assert lower <= threshold < upper
