@@ -23,6 +23,7 @@ from fcgboost.losses import CubedHinge, Loss, Square, SquaredHinge
 from fcgboost.selection.fixed import Selection
 from fcgboost.solvers import AdmmSolver, NewtonSolver
 from fcgboost.solvers.base import Problem, Solution
+from fcgboost.training.averaging import averaged
 from fcgboost.training.resume import FitState, read, write
 from fcgboost.training.validation import ColumnValues, Validator
 
@@ -338,3 +339,14 @@ def test_impossible_removals_are_refused(parameters: dict[str, Any], message: st
     X, y = noisy(n=20)
     with pytest.raises(ValueError, match=message):
         FCGBoostClassifier("gauss", **parameters).fit(X, y)
+
+
+def test_atoms_that_left_averaged_paths_are_named_in_order_of_entry() -> None:
+    X, y = make_simulation(200, noise="uniform", level=0.2, random_state=0)
+    fits = [
+        FCGBoostClassifier("relu", max_iter=15, removal=0.9, random_state=seed).fit(X, y)
+        for seed in range(3)
+    ]
+    last = averaged([one.trace_ for one in fits])[-1]
+    assert sum(len(one.trace_[-1].gone) > 0 for one in fits) > 1
+    np.testing.assert_array_equal(last.gone, np.flatnonzero(~last.coef.any(axis=0)))
