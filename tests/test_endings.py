@@ -157,6 +157,9 @@ def test_a_path_that_goes_on_remembers_its_first_score() -> None:
     rest, status = fit_path(design, [data.y], recipe, resume=start)
     assert status is Status.TOLERANCE
     assert len(start) < len(rest) == len(whole)
+    late = replace(start, steps=(*start[:-1], replace(start[-1], seconds=1000.0)))
+    rest, _ = fit_path(design, [data.y], recipe, resume=late)
+    assert 1000.0 < rest[-1].seconds < 1100.0
 
 
 def test_separable_data_end_with_a_zero_score() -> None:

@@ -12,6 +12,7 @@ from suites.reference import given_residuals
 from suites.solvers import MatrixDictionary
 
 from fcgboost import FCGBoostClassifier
+from fcgboost.designs.base import Sums
 from fcgboost.designs.memory import MemoryDesign
 from fcgboost.dictionaries import (
     Dictionary,
@@ -30,7 +31,8 @@ from fcgboost.selection.fixed import (
     SampledCandidates,
     default_selection,
 )
-from fcgboost.selection.learned import LearnedCandidates
+from fcgboost.selection.gain import Gain
+from fcgboost.selection.learned import LearnedCandidates, _choose_best
 
 SELECTIONS = [AllCandidates(), AllCandidates(store=False), SampledCandidates(size=20)]
 DICTIONARIES = [
@@ -297,3 +299,12 @@ def test_atoms_are_learned_on_at_least_as_many_rows_as_are_drawn(monkeypatch):
         selection = LearnedCandidates(size=64, max_rows=max_rows)
         FCGBoostClassifier("relu", selection=selection, max_iter=2).fit(data.X, data.y)
     assert sizes == [64, 100]
+
+
+def test_an_output_takes_nothing_that_was_proposed_for_another():
+    ones, gains = np.ones((2, 2)), [Gain(0.1, False, 10.0)] * 2
+    sums = Sums(np.array([[1.0, 9.0], [9.0, 1.0]]), ones, ones, np.ones(2))
+    request, chosen = Request(1, [], [(), ()], "none", gains), [None, None]
+    atoms = np.array([[0.0, 1.0], [2.0, 3.0]])
+    _choose_best(atoms, [0, 1], sums, request, chosen)
+    np.testing.assert_array_equal([choice.atom[0] for choice in chosen], atoms)
