@@ -126,7 +126,7 @@ AWAY: dict[str, Any] = {
     **{name: name for name in ("gauss", "polynomial", "sigmoid", "relu", "linear", "step")},
     **{"tree": "tree", "auto": "auto", "leaves": TreeDictionary(depth=3, corrects_leaves=True)},
     **{"marks": "gauss", "marks_auto": "auto", "table": "gauss", "table_auto": "auto"},
-    **{"encoded": "gauss", "sparse": "gauss"},
+    **{"encoded": "gauss", "sparse": "gauss", "stored": "gauss"},
 }
 
 
@@ -136,7 +136,7 @@ def far_away(name: str, offset: float) -> Case:
     X, marks = rng.normal(size=(1400, 3)), (rng.random((1400, 9)) < 0.15) * 1.0
     y = (X[:, 0] * X[:, 1] + marks[:, 0] + 0.5 * X[:, 2] > 0.2).astype(int)
     X += offset
-    if name.startswith("marks"):
+    if name.startswith(("marks", "stored")):
         X = np.hstack([X, marks])
     elif name.startswith(("table", "encoded")):
         levels = np.array([f"level {i}" for i in range(8)])[(marks @ np.arange(9)).astype(int) % 8]
@@ -145,9 +145,8 @@ def far_away(name: str, offset: float) -> Case:
         X = np.hstack([np.where(rng.random(X.shape) < 0.7, 0.0, X), marks])
     given = make(dictionary=AWAY[name], max_iter=12)
     model = make_pipeline(TableEncoder(), given) if name == "encoded" else given
-    return Case(
-        model.fit(sparse.csr_array(X[:400]) if name == "sparse" else X[:400], y[:400]), X[400:]
-    )
+    train = sparse.csr_array(X[:400]) if name in ("sparse", "stored") else X[:400]
+    return Case(model.fit(train, y[:400]), X[400:])
 
 
 def truncated(n_classes: int, k: int) -> Case:

@@ -28,6 +28,7 @@ from fcgboost import AllCandidates, FCGBoostClassifier, SampledCandidates
 from fcgboost.cluster import layout, sums
 from fcgboost.cluster.shard import LoadedRows
 from fcgboost.cluster.sums import Pieces, added, branches, whom_they_ask
+from fcgboost.cluster.workers import Workers
 from fcgboost.datasets import make_simulation
 from fcgboost.designs.base import Design
 from fcgboost.designs.memory import MemoryDesign
@@ -586,3 +587,25 @@ def test_the_core_does_without_dask_and_the_extra_is_named() -> None:
         [sys.executable, "-c", _WITHOUT_DASK], capture_output=True, text=True, check=True
     )
     assert ended.stdout.strip() == "fcgboost.dask needs dask: pip install 'fcgboost[dask]'."
+
+
+def test_what_belongs_to_rows_that_are_gone_is_not_said_again() -> None:
+    asked: list[tuple[object, ...]] = []
+
+    class Silent(Workers):
+        def connect(self) -> None:
+            pass
+
+        close = connect
+
+        def ask_all(self, *call: object) -> Pieces:
+            asked.append(call)
+            return Pieces.of(1, {0: 0})
+
+    workers = Silent()
+    for owner in ((2,), (2, -1), (3,), (3, -1)):
+        workers.remember(owner, ("tell", owner))
+    workers.drop((2,))
+    workers.drop((3, -1))
+    workers.call("ask")
+    assert asked == [("tell", (3,)), ("ask",)]

@@ -13,7 +13,7 @@ from fcgboost.designs.memory import MemoryDesign
 from fcgboost.dictionaries import Dictionary, GaussDictionary, ReluDictionary, SigmoidDictionary
 from fcgboost.greedy.loop import fit_path
 from fcgboost.greedy.path import Trace
-from fcgboost.greedy.schemes import Rescaled
+from fcgboost.greedy.schemes import FullyCorrective, Rescaled
 from fcgboost.losses import CubedHinge, Loss, Square, SquaredHinge
 from fcgboost.solvers import NewtonSolver, Problem
 from fcgboost.stopping import Status
@@ -119,3 +119,10 @@ def test_an_atom_chosen_again_is_corrected_as_the_first_time() -> None:
         problem = fresh_problem(DATA, design, trace.atoms[: step.n_atoms], SquaredHinge(), 0.0)
         kept = np.append(step.intercept, step.coef[0]) / problem.columns.factors
         assert step.objectives[0] == pytest.approx(problem.objective(kept), rel=1e-12)
+
+
+def test_rounding_does_not_put_a_correction_off() -> None:
+    scheme = FullyCorrective(growth=1.1)
+    assert 1.1 * 50 > 55.0
+    assert scheme.is_due(55, 50)
+    assert not scheme.is_due(54, 50)

@@ -147,6 +147,21 @@ def test_a_small_score_ends_the_loop_by_tolerance() -> None:
     assert 0 < len(trace) < 60
 
 
+def test_a_path_that_goes_on_remembers_its_first_score() -> None:
+    data = simulation(100, 0.0, seed=13)
+    design = MemoryDesign(GaussDictionary(), data.X, data.weights, standardize=False)
+    recipe = make_recipe(max_iter=60, tol=0.05)
+    whole, status = fit_path(design, [data.y], recipe)
+    assert status is Status.TOLERANCE
+    start, _ = fit_path(design, [data.y], replace(recipe, max_iter=2))
+    rest, status = fit_path(design, [data.y], recipe, resume=start)
+    assert status is Status.TOLERANCE
+    assert len(start) < len(rest) == len(whole)
+    late = replace(start, steps=(*start[:-1], replace(start[-1], seconds=1000.0)))
+    rest, _ = fit_path(design, [data.y], recipe, resume=late)
+    assert 1000.0 < rest[-1].seconds < 1100.0
+
+
 def test_separable_data_end_with_a_zero_score() -> None:
     y = np.where(np.arange(20) < 8, 1.0, -1.0)
     trace, status = run_on_matrix(np.column_stack([y, np.eye(20)]), y)
@@ -218,6 +233,13 @@ def test_an_equal_validation_score_is_no_improvement() -> None:
     rule = NoImprovement(2)
     scored = [replace(step, validation_score=0.5) for step in steps]
     assert [rule(step) for step in scored] == [None, None, *[Status.VALIDATION] * 2]
+
+
+def test_of_few_judged_steps_three_must_be_no_better() -> None:
+    steps, _ = run_on_data(simulation(50, 0.3, seed=0), GaussDictionary(), max_iter=1)
+    rule, pairs = NoImprovement(10), [(1, 0.9), (5, None), (12, 0.8), (14, 0.9), (15, 0.7)]
+    heard = [rule(replace(steps[0], k=k, validation_score=score)) for k, score in pairs]
+    assert heard == [None, None, None, None, Status.VALIDATION]
 
 
 def test_worse_validation_ends_the_loop() -> None:

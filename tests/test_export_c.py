@@ -273,7 +273,7 @@ def test_an_unused_model_is_no_warning_and_may_be_included_twice(tmp_path: Path)
 
 
 @needs_compiler
-@pytest.mark.parametrize(("precision", "most"), [("double", 1056), ("float", 768)])
+@pytest.mark.parametrize(("precision", "most"), [("double", 1152), ("float", 832)])
 @pytest.mark.parametrize(
     "dictionary",
     [
@@ -301,7 +301,7 @@ def test_thirteen_atoms_in_two_dimensions_take_about_a_kilobyte(
     print(f"{dictionary}, {precision}: text {len(text)} bytes, compiled {code} bytes")
     assert data == zeros == 0
     assert code <= most
-    assert len(text) < 3300
+    assert len(text) < 3500
 
 
 @needs_compiler

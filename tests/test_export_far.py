@@ -18,8 +18,9 @@ from fcgboost.export import to_c, to_onnx
 from fcgboost.tables import TableEncoder
 
 #: Their values depend on differences of inputs, or on comparisons: rounding decides no label.
-EXACT = ("gauss", "tree", "leaves", "marks", "table", "encoded", "sparse")
+EXACT = ("gauss", "tree", "leaves", "marks", "table", "encoded", "sparse", "stored")
 FEW = ("at_1e08_marks", "at_1e12_table", "at_1e12_marks_auto", "at_1e04_encoded", "at_1e08_relu")
+FEW += ("at_1e08_stored",)
 each_case = pytest.mark.parametrize(
     "name", [pytest.param(n, marks=[] if n in FEW else [pytest.mark.slow]) for n in OFFSETS]
 )

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import sparse
 from suites.reference import given_residuals
 
 from fcgboost import (
@@ -153,3 +154,19 @@ def test_small_samples_reach_every_row():
     _, counts = np.unique(centers, axis=0, return_counts=True)
     assert len(counts) == len(X)
     assert counts.std() / counts.mean() < 0.35
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e4, 1e8, -1e12])
+@pytest.mark.parametrize("dictionary", ["gauss", "polynomial", "relu", "sigmoid"])
+def test_sparse_rows_far_from_zero_have_the_model_of_dense_ones(dictionary: str, offset: float):
+    X, y = curved(300, 4)
+    X[:, 2:] *= np.random.default_rng(0).random((300, 2)) < 0.2
+    X[:, :2] += offset
+    dense, other = fit(dictionary, X, y), fit(dictionary, sparse.csr_array(X), y)
+    expected = dense.decision_function(X)
+    is_clear = np.abs(expected) > 0.01  # sums of inner products are rounded in another order
+    assert is_clear.mean() > 0.9
+    for model in (dense, other):
+        for rows in (X, sparse.csr_array(X)):
+            np.testing.assert_allclose(model.decision_function(rows), expected, 2e-3, 5e-3)
+            np.testing.assert_array_equal(model.predict(rows)[is_clear], dense.predict(X)[is_clear])

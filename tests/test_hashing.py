@@ -197,3 +197,14 @@ def test_draws_of_this_version_never_change():
     circle = Circle(fingerprint(rows), key=1)
     assert circle.after(0, 5).tolist() == [0, 7, 5, 2, 6]
     assert circle.after(2**63, 5).tolist() == [9, 1, 4, 0, 7]
+
+
+def test_a_digest_knows_labels_and_weights_but_no_order():
+    words, weights = hashing.fingerprint(np.arange(8.0)[:, None]), np.arange(1.0, 9.0)
+    codes = np.array([0, 1] * 4)
+    digest, order = hashing.Digest.of(words, codes, weights), np.arange(8)[::-1]
+    assert hashing.Digest.of(words[order], codes[order], weights[order]) == digest
+    assert hashing.Digest.of(words, 1 - codes, weights) != digest
+    assert hashing.Digest.of(words, codes, weights[order]) != digest
+    parts = [hashing.Digest.of(words[i::2], codes[i::2], weights[i::2]) for i in range(2)]
+    assert parts[0] + parts[1] == digest

@@ -180,7 +180,7 @@ def test_other_numbers_are_refused_or_give_finite_answers(
         ("gauss", ("scale", 0), 1e-310),
         ("gauss", ("atoms", 0, "row", 3), 1e-200),
         ("gauss", ("intercept", 0), 1.7e308),
-        ("polynomial", ("atoms", 0, "row", 0), 1e200),
+        ("relu", ("atoms", 0, "row", 0), 1.7e308),
         ("leaves", ("atoms", 0, "row", 5), 1.7e308),
         ("trees", ("atoms", 0, "coef", 0), 1e308),
     ],
@@ -210,11 +210,53 @@ def test_coefficients_that_cancel_are_refused_all_the_same(tmp_path: Path) -> No
 
 def test_a_row_whose_values_are_all_missing_has_an_answer() -> None:
     X, y = rows() + 1.0, rows()[:, 1] > 0.5
-    model = FCGBoostClassifier("relu", max_iter=1, random_state=0).fit(X, y).model_
+    clf = FCGBoostClassifier("relu", max_iter=1, random_state=0).fit(X, y)
+    model, none = clf.model_, replace(clf.trace_, steps=())
     model = replace(model, atoms=np.array([[-1e305, 0.0, 0.0, 0.5e305]]), coef=np.ones((1, 1)))
-    check_answers(model, [1.0, 1.0, 1.0], X)
+    check_answers(model, none, [1.0, 1.0, 1.0], X)
     with pytest.raises(DocumentError, match="has numbers that make"):
-        check_answers(model, [0.0, 1.0, 1.0], X)
+        check_answers(model, none, [0.0, 1.0, 1.0], X)
+
+
+@pytest.mark.parametrize(
+    ("name", "place"),
+    [
+        ("relu", "coef"),
+        ("relu", "intercept"),
+        ("tree", "coef"),
+        ("leaves", "leaves"),
+        ("leaves", "intercept"),
+        ("sparse", "coef"),
+    ],
+)
+def test_numbers_of_earlier_steps_are_refused_as_those_of_the_model(
+    name: str, place: str, tmp_path: Path
+) -> None:
+    clf, X = models()[name]
+    save_model(clf, tmp_path / "model.json")
+    document = json.loads((tmp_path / "model.json").read_text())
+    step = document["path"]["steps"][0]
+    holder = step[place] if place == "intercept" else step[place][0]
+    for sign in (1.0, -1.0):
+        holder[0] = sign * 1.7e308
+        (tmp_path / "model.json").write_text(json.dumps(document))
+        with pytest.raises(ModelFileError, match=r"\$\.model has numbers that make"):
+            load_model(tmp_path / "model.json")
+    holder[0] = 1e50
+    (tmp_path / "model.json").write_text(json.dumps(document))
+    assert np.isfinite(load_model(tmp_path / "model.json").truncate(1).decision_function(X)).all()
+
+
+def test_atoms_of_earlier_steps_are_checked_too(tmp_path: Path) -> None:
+    X, y = rows(), rows()[:, 1] > 0.5
+    clf = FCGBoostClassifier("gauss", max_iter=9, removal=0.9, l2=1e-3, random_state=0).fit(X, y)
+    save_model(clf, tmp_path / "model.json")
+    document = json.loads((tmp_path / "model.json").read_text())
+    assert document["path"]["gone"]
+    document["path"]["atoms"][0]["row"][-1] = 1e-200
+    (tmp_path / "model.json").write_text(json.dumps(document))
+    with pytest.raises(ModelFileError, match=r"\$\.model has numbers that make"):
+        load_model(tmp_path / "model.json")
 
 
 @pytest.mark.parametrize("width", [1, 2, 4, 5, 6, 9, 12])

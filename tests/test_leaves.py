@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from itertools import pairwise
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -447,3 +448,16 @@ def test_a_path_may_have_no_tree(device) -> None:
     model = exact(device=device).fit(X, y)
     assert model.n_atoms_ == 0
     np.testing.assert_allclose(model.predict_proba(X), 0.5)
+
+
+def test_a_leaf_whose_ridge_costs_more_than_it_gains_takes_the_safe_step():
+    answers = iter([([1.0], [-2.0], [2.0]), ([0.9], [0.0], [0.0]), ([0.95], [0.0], [0.0])])
+    known = SimpleNamespace(
+        loss=SquaredHinge(),
+        norms=np.array([3.0]),
+        terms=lambda output, coef: np.array(next(answers)),
+    )
+    end, risk = LeafColumns.step(known, 0, np.zeros(0), 0, 1.0)
+    # Newton's step of 2 / (2 + 2) lowers the loss by less than 1.0 * 0.5**2.
+    assert end.tolist() == [2.0 / (2.0 * 3.0**2 + 2.0)]
+    assert risk == 0.95

@@ -9,7 +9,8 @@ from scipy import sparse
 from suites.workers import fit_on, make_workers
 
 from fcgboost import FCGBoostClassifier, FCGBoostClassifierCV, ReluDictionary, TreeDictionary
-from fcgboost.clipping import FAR, bounded, ends_of, fences_of
+from fcgboost.arrays import REACH
+from fcgboost.clipping import FAR, Limits, ends_of, fences_of, within_reach
 
 SIZES = [1e-320, 1e-300, 1e-200, 1e-170, 1e-155, 1e-100, 1.0]
 SIZES += [1e100, 1e155, 1e160, 1e200, 1e300, 1.79e308]
@@ -174,11 +175,16 @@ def test_values_that_have_hardly_a_square_are_not_limited_by_their_range(sign: f
     assert fences([*values, -sign * 1e153]) == (-FAR, FAR)
 
 
-@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
-def test_rows_too_far_away_count_as_so_many_units_away_on_both_sides(scale: float) -> None:
-    X = scale * np.array([[1e100], [-1e100], [2.0], [-2.0]])
-    found = bounded(lambda X: (X / scale) ** 3, X, np.array([scale]))
-    np.testing.assert_allclose(found[:, 0], [2.0**360, -(2.0**360), 8.0, -8.0])
+def test_inputs_count_as_at_most_so_many_units_away_on_both_sides() -> None:
+    for scale, most in (([1e-3, 1e3], [1e-3, 1e-3]), ([1e-100, 1e100], [1e-100, 1e100])):
+        limits = within_reach(None, np.array(scale))
+        np.testing.assert_array_equal(limits.high, REACH * np.array(most))
+        np.testing.assert_array_equal(limits.low, -limits.high)
+    given = Limits(np.array([-1.0, -1e200]), np.array([1e200, 5.0]))
+    limits = within_reach(given, np.ones(2))
+    assert (limits.low.tolist(), limits.high.tolist()) == ([-1.0, -REACH], [REACH, 5.0])
+    far = within_reach(None, np.array([1e200, 1e-150]))
+    assert np.isfinite(far.high).all()
 
 
 @pytest.mark.parametrize("value", [999.0, 1e6, -1.79e308])

@@ -12,7 +12,7 @@ from scipy import sparse
 from strategies import Data, training_sets
 
 from fcgboost.clipping import FAR, Limits, ends_of, zeros_in
-from fcgboost.designs.moments import find_limits, moments_of
+from fcgboost.designs.moments import Frame, Moments, find_limits, moments_of
 from fcgboost.dictionaries import Dictionary, ReluDictionary
 
 
@@ -112,3 +112,9 @@ def test_no_category_is_wild() -> None:
     limits = limits_within(X, Marked())
     assert limits.high[0] < 10.0
     assert limits.high[1] > 1e300
+
+
+def test_large_constants_are_their_own_unit():
+    values = np.array([5.0, -3e9, 3e9])
+    frame = Frame(Moments(2.0, values, values, values, np.zeros(3)), standardize=True)
+    assert frame.scale.tolist() == [1.0, 3e9, 3e9]

@@ -14,7 +14,7 @@ from suites.solvers import empty_problem, make_problem, solve
 from fcgboost._kernels import HingeSums
 from fcgboost.designs import columns as columns_module
 from fcgboost.losses import SquaredHinge
-from fcgboost.solvers import NewtonSolver, Problem
+from fcgboost.solvers import NewtonSolver, Problem, newton
 from fcgboost.stopping import Status
 
 Array = np.ndarray
@@ -271,3 +271,21 @@ def test_the_limit_of_iterations_is_kept_and_said() -> None:
     solution = solve(NewtonSolver(max_iter=1), problem)
     assert (solution.n_iter, solution.status) == (1, Status.NOT_CONVERGED)
     assert solution.residual > 1e-10
+
+
+def test_damping_grows_until_a_step_succeeds_and_falls_again(monkeypatch: Any) -> None:
+    A, y, _ = make_rows(np.random.default_rng(0), 20, 3)
+    problem, dampings = make_problem(SquaredHinge(), A, y, 0.01), []
+
+    def direction(problem: Any, point: Any, damping: float) -> Array:
+        dampings.append(damping)
+        return -point.gradient
+
+    def search(problem: Any, point: Any, *_: Any) -> Any:
+        return None if len(dampings) < 5 else point
+
+    monkeypatch.setattr(newton, "_direction", direction)
+    monkeypatch.setattr(newton, "_line_search", search)
+    solve(NewtonSolver(max_iter=5, keep_history=True), problem)
+    expected = [0.0, 1e-8, 1e-6, 1e-4, 1e-2, 1e-4, 1e-6, 1e-8, 0.0]
+    np.testing.assert_allclose(dampings, expected, rtol=1e-9)

@@ -29,6 +29,7 @@ from fcgboost.training import fit as fitting
 from fcgboost.training.dataset import DataSet, split_data
 from fcgboost.training.presets import PLAIN, PRESETS, preset_of
 from fcgboost.training.resume import draw_key
+from fcgboost.training.settings import resolve
 
 each_preset = pytest.mark.parametrize("name", sorted(PRESETS))
 
@@ -604,3 +605,16 @@ def test_a_search_over_dictionaries_does_not_take_a_preset(name: str) -> None:
     union = UnionDictionary(list(PRESETS[name].families))
     search = FCGBoostClassifierCV([union], cv=2, max_iter=3, random_state=0).fit(X, y)
     assert search.best_estimator_.n_iter_ <= 3
+
+
+@pytest.mark.parametrize(("name", "n_rows"), [("auto", 100), ("auto", 10**6)])
+def test_seconds_take_the_place_of_the_most_steps(name: str, n_rows: int) -> None:
+    short, long = (
+        resolve(FCGBoostClassifier(name, time_limit=seconds), False).at(n_rows, 0)
+        for seconds in (None, 60.0)
+    )
+    most = short.preset.max_steps
+    assert most is not None
+    assert short.n_steps(1e9) == most
+    assert short.n_steps(100.0) == long.n_steps(100.0) < most
+    assert long.n_steps(1e9) == long.preset.limit * theory_steps(1e9) > most

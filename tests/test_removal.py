@@ -23,6 +23,7 @@ from fcgboost.losses import CubedHinge, Loss, Square, SquaredHinge
 from fcgboost.selection.fixed import Selection
 from fcgboost.solvers import AdmmSolver, NewtonSolver
 from fcgboost.solvers.base import Problem, Solution
+from fcgboost.training.averaging import averaged
 from fcgboost.training.resume import FitState, read, write
 from fcgboost.training.validation import ColumnValues, Validator
 
@@ -68,6 +69,7 @@ def test_for_a_quadratic_objective_the_model_is_the_truth(seed: int, constant: b
     assert point.coef[column] == 0.0
     assert point.objective == pytest.approx(output.problem.objective(point.coef))
     assert least_missed(output, order[-1], 0.999 * min(without)) is None
+    assert least_missed(output, order[-1], 1.001 * min(without)) is not None
     second = least_missed(output, column, np.inf)
     assert second is not None
     assert second[0] == order[1]
@@ -93,6 +95,29 @@ def test_an_output_without_a_column_is_one_that_never_had_it(loss: Loss) -> None
     solutions, gone = eliminate(output, 5, np.inf, correct)
     assert len(solutions) == 6
     assert sorted(gone) == [0, 1, 2, 3, 5, 6]
+
+
+@pytest.mark.parametrize("is_worse", [True, False])
+def test_a_correction_that_ends_above_its_start_is_taken_back(is_worse: bool) -> None:
+    rng = np.random.default_rng(1)
+    A = rng.standard_normal((40, 3))
+    output = solved(A, np.sign(A.sum(axis=1)), SquaredHinge(), 0.001, constant=False)
+    starts: list[float] = []
+
+    def correct(one: Coefficients, newest: int) -> Solution:
+        starts.append(one.problem.objective(one.coef))
+        solution = NewtonSolver().solve(one.problem, one.coef)
+        one.coef = 10.0 * solution.coef if is_worse else solution.coef
+        one.objective = one.problem.objective(one.coef)
+        return solution
+
+    eliminate(output, 0, np.inf, correct)
+    assert output.objective == pytest.approx(output.problem.objective(output.coef), rel=1e-12)
+    assert len(starts) == 2
+    if is_worse:
+        assert output.objective == pytest.approx(starts[-1], rel=1e-12)
+    else:
+        assert output.objective < starts[-1]
 
 
 def test_of_two_equal_atoms_the_older_leaves_and_nothing_is_lost() -> None:
@@ -338,3 +363,14 @@ def test_impossible_removals_are_refused(parameters: dict[str, Any], message: st
     X, y = noisy(n=20)
     with pytest.raises(ValueError, match=message):
         FCGBoostClassifier("gauss", **parameters).fit(X, y)
+
+
+def test_atoms_that_left_averaged_paths_are_named_in_order_of_entry() -> None:
+    X, y = make_simulation(200, noise="uniform", level=0.2, random_state=0)
+    fits = [
+        FCGBoostClassifier("relu", max_iter=15, removal=0.9, random_state=seed).fit(X, y)
+        for seed in range(3)
+    ]
+    last = averaged([one.trace_ for one in fits])[-1]
+    assert sum(len(one.trace_[-1].gone) > 0 for one in fits) > 1
+    np.testing.assert_array_equal(last.gone, np.flatnonzero(~last.coef.any(axis=0)))

@@ -11,6 +11,8 @@ from strategies import seeds, simulation
 from suites.reference import given_residuals
 from suites.solvers import MatrixDictionary
 
+from fcgboost import FCGBoostClassifier
+from fcgboost.designs.base import Sums
 from fcgboost.designs.memory import MemoryDesign
 from fcgboost.dictionaries import (
     Dictionary,
@@ -29,6 +31,8 @@ from fcgboost.selection.fixed import (
     SampledCandidates,
     default_selection,
 )
+from fcgboost.selection.gain import Gain
+from fcgboost.selection.learned import LearnedCandidates, _choose_best
 
 SELECTIONS = [AllCandidates(), AllCandidates(store=False), SampledCandidates(size=20)]
 DICTIONARIES = [
@@ -283,3 +287,24 @@ def test_few_columns_are_kept():
             for atom in atoms[:, None]:
                 np.testing.assert_array_equal(design.values(atom), design.evaluate(atom))
             assert len(design._columns) <= 8
+
+
+def test_atoms_are_learned_on_at_least_as_many_rows_as_are_drawn(monkeypatch):
+    sizes, subsample = [], MemoryDesign.subsample
+    monkeypatch.setattr(
+        MemoryDesign, "subsample", lambda self, n, key: sizes.append(n) or subsample(self, n, key)
+    )
+    data = simulation(200, 0.2, seed=0)
+    for max_rows in (10, 100):
+        selection = LearnedCandidates(size=64, max_rows=max_rows)
+        FCGBoostClassifier("relu", selection=selection, max_iter=2).fit(data.X, data.y)
+    assert sizes == [64, 100]
+
+
+def test_an_output_takes_nothing_that_was_proposed_for_another():
+    ones, gains = np.ones((2, 2)), [Gain(0.1, False, 10.0)] * 2
+    sums = Sums(np.array([[1.0, 9.0], [9.0, 1.0]]), ones, ones, np.ones(2))
+    request, chosen = Request(1, [], [(), ()], "none", gains), [None, None]
+    atoms = np.array([[0.0, 1.0], [2.0, 3.0]])
+    _choose_best(atoms, [0, 1], sums, request, chosen)
+    np.testing.assert_array_equal([choice.atom[0] for choice in chosen], atoms)

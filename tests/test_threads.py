@@ -2,6 +2,7 @@
 
 import gc
 import threading
+import time
 from functools import partial
 
 import joblib
@@ -161,3 +162,18 @@ def test_results_do_not_depend_on_the_threads_to_the_last_bit(name, store):
         np.testing.assert_array_equal(model.atom_coef_, models[0].atom_coef_)
         for one, other in zip(model.trace_, models[0].trace_, strict=True):
             np.testing.assert_array_equal(one.scores, other.scores)
+
+
+def test_after_an_error_no_thread_takes_another_piece():
+    done = []
+
+    def work(piece):
+        if piece == 0:
+            raise ValueError("the first piece")
+        time.sleep(0.02)
+        done.append(piece)
+
+    with pytest.raises(ValueError, match="the first piece"):
+        threads.each(work, list(range(100)), 3)
+    assert len(done) < 20
+    assert threads.each(str, list(range(100)), 3) == [str(i) for i in range(100)]

@@ -12,6 +12,7 @@ from suites.naive_trees import Naive, naive_value, thresholds
 from fcgboost import FCGBoostClassifier
 from fcgboost.dictionaries import Sample
 from fcgboost.dictionaries.bins import bin_rows, find_thresholds
+from fcgboost.dictionaries.growth import nodes_of
 from fcgboost.dictionaries.trees import TreeDictionary
 
 
@@ -388,3 +389,19 @@ def test_an_estimator_refuses_codes_that_trees_cannot_tell_apart(code: float) ->
     X[3, 0] = np.nan
     model.fit(X, X[:, 1] > 0.5)
     model.predict(np.full((1, 2), code))
+
+
+def test_neighbouring_numbers_are_told_apart():
+    first = 1.0 + 2.0**-52
+    for lower, upper in ((1.0, first), (first, 1.0 + 2.0**-51), (5e-324, 1e-323), (-1e-323, 0.0)):
+        (threshold,) = find_thresholds(np.array([lower, upper]), 8)
+        assert lower <= threshold < upper
+
+
+def test_rounding_splits_no_rows_of_one_residual():
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        rows = rng.random((int(rng.integers(1000, 4000)), 3))
+        data = Data(rows, np.full(len(rows), rng.random()), np.ones(len(rows)), np.zeros(3, bool))
+        tree = grow(data, depth=3, smoothing=0.0, min_leaf=1)
+        assert nodes_of(tree[None])[0, 0, 0] == -1.0

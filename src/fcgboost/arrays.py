@@ -15,6 +15,9 @@ from scipy import sparse
 
 Array = NDArray[np.float64]
 
+#: Inputs count as at most so many units from zero, powers as at most so large: they have squares.
+REACH = 2.0**480
+
 
 def namespace(array: Any) -> Any:
     """Return the module of an array: numpy or torch."""

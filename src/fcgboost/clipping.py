@@ -6,7 +6,7 @@ zero, so what a sparse matrix does not store stays as it is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from fcgboost.arrays import Array, beside, namespace
+from fcgboost.arrays import REACH, Array, beside, namespace
 
 Flags = NDArray[np.bool_]
 
@@ -23,8 +23,6 @@ _LARGEST = float(np.finfo(np.float64).max)
 FAR, NEAR = 1e150, 1e-150
 # So few values are wild if they lie more than so many times the range of all others away.
 _N_WILD, _TIMES = 4, 10.0
-# Values beyond it count as infinite; inputs are then at most so many units: atoms may be powers.
-_INFINITE, _REACHES = 1e200, [2.0**power for power in (480, 240, 120, 60, 30, 15, 0)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,14 +141,15 @@ def fences_of(columns: Flags, ends: Sequence[Sequence[Array]]) -> Limits:
     return Limits(low, high)
 
 
-def bounded(function: Callable[[Any], Any], X: Any, scale: Array) -> Any:
-    """Return finite values of a function: rows too far away count as fewer and fewer units away."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        values = function(X)
-        for reach in _REACHES:
-            is_sound = (abs(values) < _INFINITE).all(1)
-            if bool(is_sound.all()):
-                break
-            near = function(clip(X, beside(-reach * scale, X), beside(reach * scale, X)))
-            values = namespace(values).where(is_sound[:, None], values, near)
-    return values
+def within_reach(limits: Limits | None, scale: Array, reach: float = REACH) -> Limits:
+    """Return limits, if there are any, that are also at most so many units from zero.
+
+    Where columns have similar units it is the same number for all.
+    """
+    with np.errstate(over="ignore"):
+        far = np.minimum(reach * scale, _LARGEST)
+    if far.min() > np.sqrt(reach) * scale.max():
+        far[:] = far.min()
+    if limits is None:
+        return Limits(-far, far)
+    return Limits(np.clip(limits.low, -far, far), np.clip(limits.high, -far, far))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Literal, Self
 
 from fcgboost.dictionaries import Dictionary
@@ -13,8 +14,7 @@ from fcgboost.selection.fixed import Selection
 from fcgboost.solvers import Solver
 from fcgboost.stopping import Status
 from fcgboost.tables.columns import left_out
-from fcgboost.threads import blas
-from fcgboost.training.attributes import all_or_nothing
+from fcgboost.threads import all_or_nothing, blas
 from fcgboost.training.averaging import average
 from fcgboost.training.callbacks import CallbackSupport, watch_fit, with_callbacks
 from fcgboost.training.dataset import check_data
@@ -25,6 +25,7 @@ from fcgboost.training.time_limit import TimeLimit
 from fcgboost.training.tuning import paths_of, tune
 
 
+@dataclass(eq=False, repr=False)
 class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
     """Classifier fitted by fully corrective greedy boosting.
 
@@ -198,74 +199,36 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
     13
     """
 
-    status_: Status
-    notes_: tuple[str, ...]
-    # k0 of the training data.
-    _k0_: int
-
-    def __init__(
-        self,
-        dictionary: str | Dictionary = "auto",
-        loss: str | Loss = "squared_hinge",
-        scheme: str | Scheme = "fully_corrective",
-        solver: str | Solver = "auto",
-        selection: str | Selection = "auto",
-        n_candidates: int | None = None,
-        max_iter: int | Literal["auto", "theory"] = "auto",
-        l2: float | Literal["auto"] = "auto",
-        fit_intercept: bool = True,
-        standardize: bool = True,
-        clip: float | Literal["auto"] | None = "auto",
-        normalize: bool = False,
-        reselect: bool = False,
-        removal: Literal["backward"] | float | Removal | None = None,
-        link: Literal["auto", "theory", "power"] = "auto",
-        validation_fraction: float | None = None,
-        n_iter_no_change: int | None = None,
-        scoring: Any = None,
-        tol: float = 1e-6,
-        class_weight: Any = None,
-        warm_start: bool = False,
-        checkpoint: Any = None,
-        device: str = "cpu",
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-        time_limit: float | None = None,
-        categorical_features: Any = "from_dtype",
-        dayfirst: bool | None = None,
-        metrics: Any = None,
-    ) -> None:
-        self.dictionary = dictionary
-        self.loss = loss
-        self.scheme = scheme
-        self.solver = solver
-        self.selection = selection
-        self.n_candidates = n_candidates
-        self.max_iter = max_iter
-        self.l2 = l2
-        self.fit_intercept = fit_intercept
-        self.standardize = standardize
-        self.clip = clip
-        self.normalize = normalize
-        self.reselect = reselect
-        self.removal = removal
-        self.link = link
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.scoring = scoring
-        self.tol = tol
-        self.class_weight = class_weight
-        self.warm_start = warm_start
-        self.checkpoint = checkpoint
-        self.device = device
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-        self.time_limit = time_limit
-        self.categorical_features = categorical_features
-        self.dayfirst = dayfirst
-        self.metrics = metrics
+    dictionary: str | Dictionary = "auto"
+    loss: str | Loss = "squared_hinge"
+    scheme: str | Scheme = "fully_corrective"
+    solver: str | Solver = "auto"
+    selection: str | Selection = "auto"
+    n_candidates: int | None = None
+    max_iter: int | Literal["auto", "theory"] = "auto"
+    l2: float | Literal["auto"] = "auto"
+    fit_intercept: bool = True
+    standardize: bool = True
+    clip: float | Literal["auto"] | None = "auto"
+    normalize: bool = False
+    reselect: bool = False
+    removal: Literal["backward"] | float | Removal | None = None
+    link: Literal["auto", "theory", "power"] = "auto"
+    validation_fraction: float | None = None
+    n_iter_no_change: int | None = None
+    scoring: Any = None
+    tol: float = 1e-6
+    class_weight: Any = None
+    warm_start: bool = False
+    checkpoint: Any = None
+    device: str = "cpu"
+    n_jobs: int | None = None
+    random_state: Any = None
+    verbose: int = 0
+    time_limit: float | None = None
+    categorical_features: Any = "from_dtype"
+    dayfirst: bool | None = None
+    metrics: Any = None
 
     @with_callbacks  # type: ignore[untyped-decorator]
     def fit(

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from fcgboost.arrays import Array, host
-from fcgboost.shapley import Game
+from fcgboost.shapley import MOST_ROWS, Game
 
-#: Rows of a background, at most; of many inputs, as many as this many numbers are, or ten.
-MOST_ROWS, _LEAST_ROWS, _MOST_NUMBERS = 100, 10, 1 << 24
+# Of many inputs a background has as many rows as this many numbers are, or ten.
+_LEAST_ROWS, _MOST_NUMBERS = 10, 1 << 24
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +89,7 @@ def _background(classifier: Any, given: Any, seen: Any) -> Array:
     if (rows := classifier._background()) is None:
         raise ValueError(
             "The model file holds no background rows: pass some, for example "
-            "explain(X, background=X_train)."
+            "explain(X, background=X_train), or --background FILE on the command line."
         )
     return _dense(rows)
 

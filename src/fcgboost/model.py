@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from fcgboost.arrays import beside, host, is_tensor
-from fcgboost.clipping import Limits, bounded, clip
-from fcgboost.dictionaries import Array, Dictionary, UnionDictionary
+from fcgboost.clipping import Limits, clip, within_reach
+from fcgboost.dictionaries import Array, Dictionary, TreeDictionary, UnionDictionary
 from fcgboost.dictionaries.planes import PRODUCTS_ON_ONE_THREAD
 from fcgboost.threads import cached
 
@@ -65,6 +65,11 @@ class Model:
     def n_atoms(self) -> int:
         return int(self.coef.shape[1])
 
+    @property
+    def bounds(self) -> Limits | None:
+        """What inputs are clipped to: the limits, and what keeps atoms finite."""
+        return bounds_of(self.dictionary, self.scale, self.limits)
+
     def decision(self, X: Any) -> Any:
         """Return decision values of shape (n_samples, n_outputs); for a tensor, a tensor.
 
@@ -81,12 +86,12 @@ class Model:
         """Evaluate a function of rows block by block."""
         n_samples, size = X.shape[0], self._rows_at_once(X)
         if n_samples <= size:
-            return bounded(function, X, self.scale)
-        first = bounded(function, X[:size], self.scale)
-        values = _empty(first, n_samples, first.shape[1])
+            return function(X)
+        first = function(X[:size])
+        values = beside(np.empty((n_samples, first.shape[1])), X)
         values[:size] = first
         for start in range(size, n_samples, size):
-            values[start : start + size] = bounded(function, X[start : start + size], self.scale)
+            values[start : start + size] = function(X[start : start + size])
         return values
 
     def _rows_at_once(self, X: Any) -> int:
@@ -125,7 +130,7 @@ class _Layout:
 
     def __init__(self, model: Model, X: Any) -> None:
         self._coef = beside(np.ascontiguousarray(model.coef.T), X)
-        self._intercept, limits = beside(model.intercept, X), model.limits
+        self._intercept, limits = beside(model.intercept, X), model.bounds
         self._limits = None if limits is None else (beside(limits.low, X), beside(limits.high, X))
         self._values: Callable[[Any], Any] | None = None
         if model.n_atoms:
@@ -134,7 +139,7 @@ class _Layout:
 
     def evaluate(self, X: Any) -> Any:
         if self._values is None:
-            return _empty(self._coef, X.shape[0], 0)
+            return beside(np.empty((X.shape[0], 0)), X)
         if X.dtype != self._coef.dtype:
             X = X.to(self._coef.dtype) if is_tensor(X) else X.astype(self._coef.dtype)
         return self._values(X if self._limits is None else clip(X, *self._limits))
@@ -143,6 +148,12 @@ class _Layout:
         decision = self.evaluate(X) @ self._coef
         decision += self._intercept
         return decision
+
+
+def bounds_of(dictionary: Dictionary, scale: Array, limits: Limits | None = None) -> Limits | None:
+    """Return what keeps the atoms of a dictionary finite, within limits; trees always are."""
+    is_forest = isinstance(dictionary, TreeDictionary)
+    return limits if is_forest else within_reach(limits, scale)
 
 
 class Member(NamedTuple):
@@ -161,7 +172,3 @@ def by_family(dictionary: Dictionary, atoms: Any, n_features: int) -> list[Membe
         return [Member(families[number], *own) for number, *own in members]
     whole = Member(dictionary, np.arange(atoms.shape[0]), atoms, slice(0, n_features))
     return [whole] if atoms.shape[0] else []
-
-
-def _empty(like: Any, *shape: int) -> Any:
-    return like.new_empty(shape) if is_tensor(like) else np.empty(shape)

@@ -28,8 +28,8 @@ from fcgboost.losses import ProbabilityLoss
 from fcgboost.model import Model
 from fcgboost.stopping import Status
 from fcgboost.tables.columns import Column
+from fcgboost.threads import twin_of
 from fcgboost.training import checks
-from fcgboost.training.attributes import twin_of
 from fcgboost.training.presets import PRESETS
 from fcgboost.training.scoring import has_probability, probabilities_of, winners
 
@@ -47,6 +47,9 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
     trace_: Trace
     n_iter_: int
     status_: Status
+    notes_: tuple[str, ...]
+    # The theory's number of steps for the training data.
+    _k0_: int
     link: Any
     link_: PowerLink | None
     # The loss used in the fit, even if the parameter has changed since.

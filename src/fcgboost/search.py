@@ -9,6 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, Literal, Self
 
@@ -33,8 +34,7 @@ from fcgboost.selection.fixed import Selection
 from fcgboost.solvers import Solver
 from fcgboost.stopping import theory_steps
 from fcgboost.tables.inputs import views_of
-from fcgboost.threads import blas
-from fcgboost.training.attributes import all_or_nothing, fitted_attributes
+from fcgboost.threads import all_or_nothing, blas, fitted_attributes
 from fcgboost.training.checks import (
     Array,
     check_columns,
@@ -58,6 +58,7 @@ Fold = tuple[NDArray[np.intp], NDArray[np.intp]]
 _Labelled = tuple[Any, NDArray[Any], Array]
 
 
+@dataclass(eq=False, repr=False)
 class FCGBoostClassifierCV(BaseFCGBoost):
     """`FCGBoostClassifier` with cross-validated dictionary, ridge penalty and number of steps.
 
@@ -122,61 +123,32 @@ class FCGBoostClassifierCV(BaseFCGBoost):
 
     _unfitted = "This %(name)s has no model yet. Call 'fit' with refit=True first."
 
-    def __init__(
-        self,
-        dictionaries: Any = ("gauss", "polynomial", "sigmoid", "relu"),
-        l2s: Sequence[float | Literal["auto"]] = ("auto",),
-        cv: Any = 5,
-        scoring: Any = None,
-        refit: bool = True,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        loss: str | Loss = "squared_hinge",
-        scheme: str | Scheme = "fully_corrective",
-        solver: str | Solver = "auto",
-        selection: str | Selection = "auto",
-        n_candidates: int | None = None,
-        max_iter: int | Literal["auto"] = "auto",
-        fit_intercept: bool = True,
-        standardize: bool = True,
-        clip: float | Literal["auto"] | None = "auto",
-        normalize: bool = False,
-        reselect: bool = False,
-        removal: Literal["backward"] | float | Removal | None = None,
-        tol: float = 1e-6,
-        class_weight: Any = None,
-        device: str = "cpu",
-        verbose: int = 0,
-        categorical_features: Any = "from_dtype",
-        dayfirst: bool | None = None,
-        metrics: Any = None,
-    ) -> None:
-        self.dictionaries = dictionaries
-        self.l2s = l2s
-        self.cv = cv
-        self.scoring = scoring
-        self.refit = refit
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.loss = loss
-        self.scheme = scheme
-        self.solver = solver
-        self.selection = selection
-        self.n_candidates = n_candidates
-        self.max_iter = max_iter
-        self.fit_intercept = fit_intercept
-        self.standardize = standardize
-        self.clip = clip
-        self.normalize = normalize
-        self.reselect = reselect
-        self.removal = removal
-        self.tol = tol
-        self.class_weight = class_weight
-        self.device = device
-        self.verbose = verbose
-        self.categorical_features = categorical_features
-        self.dayfirst = dayfirst
-        self.metrics = metrics
+    dictionaries: Any = ("gauss", "polynomial", "sigmoid", "relu")
+    l2s: Sequence[float | Literal["auto"]] = ("auto",)
+    cv: Any = 5
+    scoring: Any = None
+    refit: bool = True
+    n_jobs: int | None = None
+    random_state: Any = None
+    loss: str | Loss = "squared_hinge"
+    scheme: str | Scheme = "fully_corrective"
+    solver: str | Solver = "auto"
+    selection: str | Selection = "auto"
+    n_candidates: int | None = None
+    max_iter: int | Literal["auto"] = "auto"
+    fit_intercept: bool = True
+    standardize: bool = True
+    clip: float | Literal["auto"] | None = "auto"
+    normalize: bool = False
+    reselect: bool = False
+    removal: Literal["backward"] | float | Removal | None = None
+    tol: float = 1e-6
+    class_weight: Any = None
+    device: str = "cpu"
+    verbose: int = 0
+    categorical_features: Any = "from_dtype"
+    dayfirst: bool | None = None
+    metrics: Any = None
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Find the best setting and, with refit=True, fit it to all rows.

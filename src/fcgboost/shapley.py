@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import cycle
 from typing import Any
@@ -45,6 +46,8 @@ _MOST_EXACT = 12
 # value, or so many orders have been looked at.
 _ROUNDS, _ORDERS, _MOST_ORDERS = 8, 800, 100_000
 _DEVIATIONS, _TOLERANCE = 3.0, 0.01
+#: The most rows of a background.
+MOST_ROWS = 100
 # Numbers that stay in the cache, and that memory has room for.
 _CACHED, _ENTRIES = 1 << 17, 1 << 20
 
@@ -62,7 +65,7 @@ class Game:
     """
 
     def __init__(self, model: Model, background: Array, sources: Any, n_columns: int) -> None:
-        self._limits, self._n_columns = model.limits, n_columns
+        self._limits, self._n_columns = model.bounds, n_columns
         #: The mean decision values of the background.
         self.base: Array = model.decision(background).mean(axis=0)
         background = self._within(background)
@@ -164,21 +167,20 @@ def _rule(n_columns: int) -> tuple[Array, Array]:
     return (points + 1.0) / 2.0, weights / 2.0
 
 
+@dataclass(eq=False)
 class _Part:
     """The atoms of one family, and the background as they see it."""
 
-    def __init__(
-        self,
-        family: Any,
-        rows: Any,
-        coef: Array,
-        scale: Array,
-        background: Array,
-        columns: Places,
-        n_columns: int,
-    ) -> None:
-        self.family, self.rows, self.coef, self.scale = family, rows, coef, scale
-        self.background, self.columns, self.n_columns = background, columns, n_columns
+    family: Any
+    rows: Any
+    coef: Array
+    scale: Array
+    background: Array
+    columns: Places
+    n_columns: int
+
+    def __post_init__(self) -> None:
+        """Lay out what no row changes."""
 
     def differs(self, x: Array) -> NDArray[np.bool_]:
         """Say which inputs differ somewhere in the background."""
@@ -200,8 +202,7 @@ class _Exact(_Part, ABC):
 
 
 class _Trees(_Exact):
-    def __init__(self, *given: Any) -> None:
-        super().__init__(*given)
+    def __post_init__(self) -> None:
         self._nodes = nodes_of(self.rows)
         self._depths = _kernels.check_trees(self._nodes, len(self.scale))
 
@@ -221,8 +222,7 @@ class _Lines(_Exact):
 class _Bells(_Exact):
     """Products over columns; where all rows agree, of one factor more."""
 
-    def __init__(self, *given: Any) -> None:
-        super().__init__(*given)
+    def __post_init__(self) -> None:
         atoms = np.asarray(host(self.rows), dtype=np.float64)
         self._order, _ = self.by_column()
         self._centers = atoms[:, self._order].T
@@ -263,8 +263,7 @@ class _Walks(_Part, ABC):
 class _Planes(_Walks):
     """Functions of sums, to which every column adds."""
 
-    def __init__(self, *given: Any) -> None:
-        super().__init__(*given)
+    def __post_init__(self) -> None:
         atoms = np.asarray(host(self.rows), dtype=np.float64)
         self._order, self._first = self.by_column()
         self._weights = np.ascontiguousarray(atoms[:, self._order].T)
@@ -274,7 +273,7 @@ class _Planes(_Walks):
 
     def walk(self, x: Array, moves: Places) -> Array:
         rows = np.arange(len(moves)) % len(self.background)
-        # Compiled walks apply a profile at once, which is several times as fast.
+        # Compiled walks apply a profile at once, in about half the time.
         profile = _PROFILES.get(type(self.family))
         width = len(self.coef) if profile is None else self.coef.shape[1]
         size, values = max(1, _CACHED // ((1 + moves.shape[1]) * width)), []

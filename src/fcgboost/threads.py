@@ -116,19 +116,16 @@ def each(work: Callable[[Any], Any], pieces: Sequence[Any], n_threads: int) -> l
     Pools keep their threads and locks, which neither forks nor interrupts are safe with.
     """
     results: list[Any] = [None] * len(pieces)
-    todo, ended, errors = SimpleQueue[Any](), SimpleQueue[None](), list[BaseException | None]()
-    for piece in enumerate(pieces):
-        todo.put(piece)
+    todo, ended, errors = enumerate(pieces), SimpleQueue[None](), list[BaseException | None]()
 
     def run() -> None:
         try:
-            while True:
-                place, piece = todo.get_nowait()
+            for place, piece in todo:  # of which every thread takes the next one
+                if any(errors):
+                    break
                 results[place] = work(piece)
-        except Empty:
             errors.append(None)
         except BaseException as error:
-            _empty(todo)  # so that the others end
             errors.append(error)
         ended.put(None)
 
@@ -145,7 +142,6 @@ def each(work: Callable[[Any], Any], pieces: Sequence[Any], n_threads: int) -> l
             except Empty:  # an interrupt may have taken what was put
                 continue
             except KeyboardInterrupt as error:  # pieces are short, and nothing is left behind
-                _empty(todo)
                 errors.append(error)
                 n_started += 1
     for found in errors:
@@ -154,9 +150,26 @@ def each(work: Callable[[Any], Any], pieces: Sequence[Any], n_threads: int) -> l
     return results
 
 
-def _empty(queue: SimpleQueue[Any]) -> None:
-    try:
-        while True:
-            queue.get_nowait()
-    except Empty:
-        return
+# What a fit sets on an estimator: all of it at once, or nothing. Other threads may predict
+# meanwhile: they see the last fit or the new one, never parts of both.
+
+
+@contextmanager
+def all_or_nothing(estimator: Any) -> Iterator[Any]:
+    """Yield a twin to be fitted; the estimator takes its attributes at the end, unless it fails."""
+    twin = twin_of(estimator)
+    yield twin
+    own = {name: value for name, value in vars(estimator).items() if not name.endswith("_")}
+    estimator.__dict__ = own | fitted_attributes(twin)
+
+
+def twin_of(estimator: Any) -> Any:
+    """Return an estimator with the attributes that this one has now."""
+    twin = object.__new__(type(estimator))
+    twin.__dict__ = vars(estimator).copy()
+    return twin
+
+
+def fitted_attributes(estimator: Any) -> dict[str, Any]:
+    """Return what a fit has set."""
+    return {name: value for name, value in vars(estimator).items() if name.endswith("_")}

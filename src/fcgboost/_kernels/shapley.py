@@ -15,7 +15,7 @@ def of_trees(
 
     They have the shape (n_trees, n_players); every feature belongs to a player.
     """
-    size = 1 + min(int(depths.max(initial=0)), n_players)
+    size = min(int(depths.max(initial=0)), n_players)
     i, j = np.ogrid[1.0 : size + 1, 1.0 : size + 1]
     shares, owners = special.beta(i, j), np.zeros(n_players, dtype=np.int8)
     phi = np.zeros((len(nodes), n_players))

@@ -101,11 +101,6 @@ def _explainer(
     if options.background is not None:
         with open_for(model, options, options.background) as file:
             background = stacked([rows for _, rows, _ in model_batches(model, file)])
-    elif classifier._background() is None:
-        raise ValueError(
-            f"{options.model} holds no training rows to explain predictions against: name a file "
-            "with some, --background FILE."
-        )
     columns = take_apart(model).columns if rows.is_sparse else encoder_for(model, rows).columns_
     names = {f"contribution({one.name})": j for j, one in enumerate(columns) if one.n_outputs}
 

@@ -118,7 +118,7 @@ class Partition:
     def part(self, key: int, last: hashing.Words, is_aside: bool) -> Partition | None:
         """Return the rows whose hashes are at most the last of their class, or the others."""
         data = self._data
-        aside = (hashing.keyed(data.words, key) <= last[data.codes]) & (last[data.codes] > 0)
+        aside = hashing.keyed(data.words, key) <= last[data.codes]
         mask = aside if is_aside else ~aside
         return Partition(data.take(mask), self._labels) if mask.any() else None
 

@@ -22,7 +22,7 @@ from fcgboost.dask.tables import known_readers, learn_readers
 from fcgboost.dask.workers import DaskWorkers, find_client
 from fcgboost.estimators import FCGBoostClassifier
 from fcgboost.tables.inputs import encode
-from fcgboost.training.attributes import all_or_nothing, fitted_attributes
+from fcgboost.threads import all_or_nothing, fitted_attributes
 from fcgboost.training.callbacks import with_callbacks
 from fcgboost.training.checks import takes_missing
 from fcgboost.training.dataset import readers_of

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from fcgboost.clipping import FAR, NEAR, Flags, Limits, fences_of, limits_of
+from fcgboost.clipping import FAR, NEAR, Limits, fences_of, limits_of
 from fcgboost.designs.base import Array
 from fcgboost.designs.blocks import row_blocks
 from fcgboost.dictionaries import Dictionary, Sample
@@ -54,11 +54,6 @@ class Moments:
             between = share * rest * (self.mean - other.mean) ** 2
             variance = share * self.variance + rest * other.variance + between
         return Moments(total, low, high, mean, variance)
-
-    def limits(self, n_deviations: float, has_zero: Flags) -> Limits:
-        """Return limits n_deviations from the mean; `has_zero` as in `limits_of`."""
-        deviation = np.sqrt(self.variance)
-        return limits_of(n_deviations, self.mean, deviation, self.low, self.high, has_zero)
 
 
 class Frame:
@@ -105,7 +100,8 @@ def find_limits(
         if (ends[0] < fences.low).any() or (ends[1] > fences.high).any():
             limits, moments = fences, moments_within(fences)
     if clip is not None:
-        limits = moments.limits(clip, zeros_within(limits)).without(categories)
+        known = moments.mean, np.sqrt(moments.variance), moments.low, moments.high
+        limits = limits_of(clip, *known, zeros_within(limits)).without(categories)
         moments = moments_within(limits)
     return limits, moments
 

@@ -27,6 +27,8 @@ from fcgboost.parts import check_choice
 
 # Up to this many atoms are evaluated by differences.
 _FEW = 8
+# Columns of sparse rows that all centres have so many units from zero are shifted, as dense ones.
+_FAR = 2.0**10
 
 
 @dataclass(eq=False, repr=False)
@@ -77,11 +79,17 @@ class GaussDictionary(SmoothDictionary, ScreenedDictionary, LearnableDictionary)
         """Return exp(-|(x - c) / s|^2 / (2 sigma^2))."""
         centers, widths = split_last(atoms)
         if is_sparse(X) or is_sparse(centers):
-            steepness, X, centers = 0.5 / widths**2, _divide(X, scale), _divide(centers, scale)
-            exponents: Any = dense_product(X, centers)
+            far, near = _far_columns(centers, scale), np.array(scale)
+            near[far] = np.inf
+            steepness, rows, others = 0.5 / widths**2, _divide(X, near), _divide(centers, near)
+            exponents: Any = dense_product(rows, others)
             exponents *= 2.0 * steepness
-            exponents -= squared_norms(X)[:, None] * steepness
-            exponents -= squared_norms(centers) * steepness
+            exponents -= squared_norms(rows)[:, None] * steepness
+            exponents -= squared_norms(others) * steepness
+            if len(far):
+                some = _join(host(centers[:, far]), widths[:, None])
+                origin, right = _origin_and_right_side(some, scale[far])
+                exponents += _inputs_side((host(X[:, far]) - origin) / scale[far]) @ right
             return _decay(exponents)
         if len(widths) <= _FEW:
             return _few(X, centers, widths, scale)
@@ -143,6 +151,15 @@ class GaussDictionary(SmoothDictionary, ScreenedDictionary, LearnableDictionary)
         shift = float(np.linalg.norm(centers.mean(axis=0)))
         sizes = (np.linalg.norm(centers, axis=1) + radius + 2.0 * shift) ** 2 / (2.0 * widths**2)
         return np.ones(len(atoms)), (2 * centers.shape[1] + 16) * (1.0 + sizes)
+
+
+def _far_columns(centers: Any, scale: Array) -> Any:
+    """Return the columns that lie far from zero in all centres."""
+    if not is_sparse(centers):
+        return np.flatnonzero((np.abs(centers) > _FAR * scale).all(axis=0))
+    is_far = np.abs(centers.data) > _FAR * scale[centers.indices]
+    counts = np.bincount(centers.indices[is_far], minlength=centers.shape[1])
+    return np.flatnonzero(counts == centers.shape[0])
 
 
 def _divide(X: Any, scale: Array) -> Any:

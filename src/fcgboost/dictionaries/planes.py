@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from fcgboost.arrays import Array, host, is_sparse, is_tensor, namespace
+from fcgboost.arrays import REACH, Array, host, is_sparse, is_tensor, namespace
 from fcgboost.dictionaries.base import (
     Dictionary,
     LearnableDictionary,
@@ -320,6 +320,8 @@ class PolynomialDictionary(InnerProductDictionary):
     def profile(self, z: Array) -> Array:
         """Return (1 + z)^p."""
         z += 1.0
+        most = REACH ** (1.0 / self.degree)
+        namespace(z).clip(z, -most, most, out=z)
         if self.degree == 1:
             return z
         power = z * z

@@ -192,7 +192,7 @@ def read_content(value: Any, known: Known, max_bytes: float = math.inf) -> Conte
             names = [column.name for column in columns] if record.has_names else None
             encoder = TableEncoder.from_columns(columns, names)
             encoder.set_params(**structs.asdict(record.parameters))
-    check_answers(model, fills, fitted["_loaded_"].background)
+    check_answers(model, trace, fills, fitted["_loaded_"].background)
     return Content(parameters, fitted, encoder)
 
 

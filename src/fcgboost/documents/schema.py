@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType, defstruct
 
+from fcgboost.shapley import MOST_ROWS
 from fcgboost.stopping import Status
 from fcgboost.tables.cells import Style
 from fcgboost.tables.columns import View
@@ -258,4 +259,4 @@ class Document(Record):
     model: ModelRecord
     path: PathRecord | None
     #: Background rows for explanations, as atoms see them.
-    background: Annotated[list[list[_AnyReal]], Meta(min_length=1, max_length=100)] | None
+    background: Annotated[list[list[_AnyReal]], Meta(min_length=1, max_length=MOST_ROWS)] | None

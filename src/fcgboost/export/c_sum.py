@@ -7,8 +7,9 @@ from textwrap import indent
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
+from fcgboost.arrays import host
+from fcgboost.clipping import within_reach
 from fcgboost.export.c_origin import origin_of, shift_block, usual_of
 from fcgboost.export.c_text import (
     Code,
@@ -18,6 +19,7 @@ from fcgboost.export.c_text import (
     fields_of,
     index_table,
     matrix_tables,
+    numbers,
     real_table,
     set_table,
 )
@@ -29,7 +31,7 @@ def sum_code(program: Program, function: str) -> Code:
     formula, name, precision = program.formula, program.name, program.precision
     real, blocks = precision.real, formula.blocks
     is_made = not (formula.sources.is_table or formula.sources.is_raw)
-    is_changed = bool(blocks) and (is_made or formula.limits is not None)
+    is_changed = bool(blocks) and (is_made or formula.bounds is not None)
     n = formula.n_features if formula.sources.is_table else len(formula.sources.all)
     row, out = f"{'raw' if is_changed else 'x'}[{n}]", f"{real} out[{formula.n_outputs}]"
     parts = [] if blocks else [Code("(void)x;\n")]
@@ -58,14 +60,15 @@ def sum_code(program: Program, function: str) -> Code:
 def _preparation(program: Program) -> Code:
     """Write what makes x of the raw inputs: values for missing ones, marks, and limits."""
     name, precision, n = program.name, program.precision, program.formula.n_features
-    given, limits, clipped = _filling(program), program.formula.limits, "v"
+    given, bounds, clipped = _filling(program), program.formula.bounds, "v"
     tables = list(given.tables)
-    if limits is not None:
-        for side, ends in vars(limits).items():
-            tables.append(real_table(f"{name}_{side}", precision.bounded(ends), precision))
+    if bounds is not None:
+        bounds = within_reach(bounds, program.formula.scale, precision.reach)
+        low = numbers(f"{name}_low", precision.bounded(bounds.low), precision)
+        high = numbers(f"{name}_high", precision.bounded(bounds.high), precision)
+        tables += [*low.tables, *high.tables]
         # NaN is neither below nor above anything.
-        low, high = f"{name}_low[j]", f"{name}_high[j]"
-        clipped = f"v < {low} ? {low} : v > {high} ? {high} : v"
+        clipped = f"v < {low.text} ? {low.text} : v > {high.text} ? {high.text} : v"
     text = (
         f"{precision.real} x[{n}];\n"
         f"for (int j = 0; j < {n}; j++) {{\n"
@@ -136,7 +139,8 @@ def _gauss(program: Program, block: Block, point: str) -> Code:
     """Write exp(-z), z the squared distance in units of sqrt(2) sigma."""
     name, precision = program.name, program.precision
     is_sparse, tables = matrix_tables(f"{name}_centers", block.rows, precision)
-    if is_sparse and not sparse.issparse(block.rows):
+    if is_sparse:
+        block = replace(block, rows=host(block.rows))
         usual = precision.round(usual_of(program.formula, block))
         if usual.any():
             rows = block.rows - usual
@@ -150,10 +154,8 @@ def _gauss(program: Program, block: Block, point: str) -> Code:
     else:
         exponent = f"-z * {name}_steepness[i]"
         tables.append(real_table(f"{name}_steepness", widths**-2.0, precision))
-    unit = precision.number(units[0])
-    if (units != units[0]).any():
-        unit = f"{name}_units[j]"
-        tables.append(real_table(f"{name}_units", units, precision))
+    own = numbers(f"{name}_units", units, precision)
+    unit, tables = own.text, [*tables, *own.tables]
     real, each = precision.real, f"for (int j = 0; j < {len(units)}; j++)"
     value = f"const {real} value = exp{precision.suffix}({exponent});\n"
     if not is_sparse:
@@ -260,7 +262,10 @@ def _plane(program: Program, block: Block, point: str) -> Code:
 def _profile(block: Block, precision: Precision) -> str:
     real, half = precision.real, precision.number(0.5)
     if block.kind == "polynomial":
-        return f"{real} value = z;\nfor (int p = 1; p < {block.degree}; p++) value *= z;\n"
+        most = precision.number(precision.most ** (1.0 / block.degree))
+        ends = f"if (z > {most}) z = {most};\nif (z < -{most}) z = -{most};\n"
+        power = f"{real} value = z;\nfor (int p = 1; p < {block.degree}; p++) value *= z;\n"
+        return ends + power
     profiles = {
         "linear": "z",
         "step": "z > 0 ? 1 : 0",

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from fcgboost.arrays import host
+from fcgboost.arrays import REACH, host
 from fcgboost.export.formula import Formula, utf8
 
 _WIDTH = 100
@@ -41,6 +41,8 @@ class Precision:
     real: str
     suffix: str  # of literals and of the functions of <math.h>
     dtype: type[np.floating[Any]]
+    reach: float  # inputs are at most so many units from zero
+    most: float  # powers are at most so large
 
     def round(self, values: Any) -> Any:
         """Return values as this type holds them; one that is too large is a ValueError."""
@@ -74,8 +76,8 @@ class Precision:
 
 
 PRECISIONS = {
-    "double": Precision("double", "", np.float64),
-    "float": Precision("float", "f", np.float32),
+    "double": Precision("double", "", np.float64, REACH, REACH),
+    "float": Precision("float", "f", np.float32, 2.0**60, 2.0**100),
 }
 
 
@@ -123,6 +125,13 @@ def real_table(name: str, values: Any, precision: Precision) -> Table:
             items[start] = "{" + items[start]
             items[start + width - 1] += "}"
     return Table(_declaration(f"{precision.real} {name}{shape}", items), values.nbytes)
+
+
+def numbers(name: str, values: Any, precision: Precision) -> Code:
+    """Return the expression for number j of a table, or the one number that all are."""
+    if (values == values[0]).all():
+        return Code(precision.number(values[0]))
+    return Code(f"{name}[j]", [real_table(name, values, precision)])
 
 
 def index_table(name: str, values: list[int]) -> Table:

@@ -98,6 +98,8 @@ class Formula:
     scale: Array
     #: What inputs are clipped to.
     limits: Limits | None
+    #: The same, and what keeps atoms finite.
+    bounds: Limits | None
     #: Whether inputs that only trees see may be NaN.
     takes_missing: bool
     intercept: Array
@@ -149,6 +151,7 @@ def formula_of(model: Any, real: str = "double") -> Formula:
         kind="union" if is_union else _kind(fitted.dictionary),
         scale=fitted.scale,
         limits=fitted.limits,
+        bounds=fitted.bounds,
         takes_missing=bool(takes_missing),
         intercept=fitted.intercept,
         probability=classifier.link_ or _probability(classifier._loss_),
@@ -165,9 +168,14 @@ def _check_floats(formula: Formula) -> None:
     """Refuse a column so far from zero that floats hardly tell its values apart, by its name."""
     sources, scale = formula.sources, formula.scale
     far = np.array([abs(getattr(one, "fill", None) or np.inf) for _, one in sources.in_order])
-    for forest in (block.forest for block in formula.blocks if block.kind == "tree"):
-        is_number = (forest.left > 0) & ~forest.is_category
-        np.minimum.at(far, forest.feature[is_number], np.abs(forest.value[is_number]))
+    for block in formula.blocks:
+        if block.kind == "tree":
+            forest = block.forest
+            is_number = (forest.left > 0) & ~forest.is_category
+            np.minimum.at(far, forest.feature[is_number], np.abs(forest.value[is_number]))
+        elif block.kind == "gauss":
+            nearest = np.abs(host(block.rows)).min(axis=0)
+            far[block.inputs] = np.minimum(far[block.inputs], nearest)
     # A threshold may be beyond all numbers. A constant, or what is not standardised, has unit 1.
     is_lost = (far > _FARTHEST * scale) & (far < _BEYOND) & (scale != 1.0)
     for j in (sources.in_order[place][0] for place in np.flatnonzero(is_lost)):

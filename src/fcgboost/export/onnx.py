@@ -92,9 +92,9 @@ def _decision(graph: Graph, formula: Formula, x: str) -> str:
         n_rows = graph.add("Shape", x, start=0, end=1)
         shape = graph.add("Concat", n_rows, graph.constant([formula.n_outputs], np.int64), axis=0)
         return graph.add("Expand", intercept, shape)
-    if formula.limits is not None:
+    if (bounds := formula.bounds) is not None:
         # NaN is neither below nor above anything.
-        for comparison, limit in (("Less", formula.limits.low), ("Greater", formula.limits.high)):
+        for comparison, limit in (("Less", bounds.low), ("Greater", bounds.high)):
             row = graph.constant(limit[None, :])
             x = graph.add("Where", graph.add(comparison, x, row), row, x)
     total = intercept

@@ -10,9 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
-from fcgboost.arrays import host
+from fcgboost.arrays import REACH, host
 from fcgboost.dictionaries.growth import WORD
 from fcgboost.export.formula import Block, Forest, Formula
 from fcgboost.export.onnx_graph import Graph
@@ -41,10 +40,9 @@ def _gauss(graph: Graph, formula: Formula, block: Block, x: str) -> str:
     """Return exp(t (2 <x, c> - |x|^2 - |c|^2)), t = 1 / (2 sigma^2), in units from an origin."""
     centers, steepness = host(block.rows), 0.5 / block.last**2
     scale = formula.scale[block.inputs]
-    if not sparse.issparse(block.rows):
-        # Distances do not change under a shift, and a small one keeps the three from cancelling.
-        origin = centers.mean(axis=0)
-        centers, x = centers - origin, graph.add("Sub", x, graph.constant(origin[None, :]))
+    # Distances do not change under a shift, and a small one keeps the three from cancelling.
+    origin = centers.mean(axis=0)
+    centers, x = centers - origin, graph.add("Sub", x, graph.constant(origin[None, :]))
     centers = centers / scale
     x = graph.add("Div", x, graph.constant(scale[None, :]))
     axes = graph.constant([1], np.int64)
@@ -74,6 +72,9 @@ def _planes(graph: Graph, formula: Formula, block: Block, x: str) -> str:
         return graph.add("Max", z, 0.0)
     if block.kind == "sigmoid":
         return graph.add("Add", graph.add("Tanh", z), 1.0)
+    if block.kind == "polynomial":
+        most = REACH ** (1.0 / block.degree)
+        z = graph.add("Clip", z, -most, most)
     power = z
     for _ in range(block.degree - 1):
         power = graph.add("Mul", power, z)

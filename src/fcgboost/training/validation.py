@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from fcgboost.clipping import bounded
 from fcgboost.designs.base import Array
 from fcgboost.designs.blocks import row_blocks
 from fcgboost.designs.devices import Host
 from fcgboost.designs.forests import make_forest
 from fcgboost.dictionaries import Dictionary, TreeDictionary
 from fcgboost.greedy.path import StepScore
+from fcgboost.model import bounds_of
 from fcgboost.stopping import Step
 
 # Steps scored together.
@@ -133,6 +133,8 @@ def make_validator(
     device = Host() if device is None else device
     width = 1 if sparse.issparse(X) else X.shape[1]
     blocks = row_blocks(X.shape[0], device.block_entries // max(1, width))
+    if (bounds := bounds_of(dictionary, scale)) is not None:
+        X = bounds.apply(X)
     rows, units = (device.put(X), device.put(scale)) if device.is_torch else (X, scale)
 
     def over_rows(function: Callable[[Any], Any]) -> Any:
@@ -141,7 +143,7 @@ def make_validator(
 
     def evaluate(atoms: Any) -> Any:
         here = device.put(atoms) if device.is_torch else atoms
-        return over_rows(lambda X: bounded(lambda Z: dictionary.evaluate(Z, here, units), X, scale))
+        return over_rows(lambda some: dictionary.evaluate(some, here, units))
 
     if isinstance(dictionary, TreeDictionary) and dictionary.corrects_leaves:
         trees = dictionary
