@@ -5,11 +5,9 @@ Needs the package playwright and a Chromium on the PATH.
 
 from __future__ import annotations
 
-import io
 import shutil
 from pathlib import Path
 
-from PIL import Image
 from playwright.sync_api import sync_playwright
 
 from fcgboost.web import Playground
@@ -26,9 +24,8 @@ def main() -> None:
         page = browser.new_page(viewport={"width": 1280, "height": 764})
         page.goto(playground.invite())
         page.wait_for_selector("body[data-redraws][data-busy=false]")
-        picture = Image.open(io.BytesIO(page.screenshot()))
+        page.screenshot(path=OUT)
         browser.close()
-    picture.quantize(128).save(OUT, optimize=True)
 
 
 if __name__ == "__main__":
