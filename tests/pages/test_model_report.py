@@ -245,7 +245,9 @@ def test_an_id_that_the_model_leaves_out_stands_beside_its_mistakes(show: Show) 
     X, y = mixed(200, 0)
     X["customer"] = [f"C{i:04d}" for i in range(200)]
     clf = FCGBoostClassifier("relu", max_iter=6, random_state=0).fit(X, y)
-    heads, rows = show(clf, X, np.where(y == "no", "yes", "no")).table("explanation")
+    page = show(clf, X, np.where(y == "no", "yes", "no"))
+    heads, rows = page.table("explanation")
+    assert f"Row {rows[0][0]} (customer {rows[0][1]}) is predicted as" in page.text
     assert heads[:3] == ["row", "customer", "true class"]
     assert all(row[1] == f"C{int(row[0]):04d}" for row in rows)
     assert not any("customer" in row[heads.index("explanation")] for row in rows)

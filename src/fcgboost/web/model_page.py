@@ -28,7 +28,13 @@ from fcgboost.web.pictures import (
 )
 from fcgboost.web.plane import find_plane
 from fcgboost.web.reasons import Reasons, find_reasons
-from fcgboost.web.tables import class_table, column_table, confusion_table, mistake_table
+from fcgboost.web.tables import (
+    class_table,
+    column_table,
+    confusion_table,
+    id_columns,
+    mistake_table,
+)
 from fcgboost.web.text import count, percent, quoted, shortened
 from fcgboost.web.thresholds import find_curves, threshold_data
 
@@ -236,7 +242,9 @@ def _row(model: FittedModel, evaluation: Evaluation, reasons: Reasons | None) ->
     if reasons is None:
         return ["Shapley values of a model this large would take too long."]
     truth, found = evaluation.y[reasons.row], evaluation.labels[reasons.row]
-    words = f"Row {reasons.row} is predicted as {quoted(found)}; its true class is {quoted(truth)}."
+    row, ids = reasons.row, id_columns(model, evaluation)
+    known = "".join(f" ({name} {shortened(str(cells[row]))})" for name, cells in ids.items())
+    words = f"Row {row}{known} is predicted as {quoted(found)}; its true class is {quoted(truth)}."
     if error := reasons.explanation.errors[-1]:
         words += f" Contributions are accurate to ± {text.number(float(f'{error:.1g}'))}."
     if not reasons.is_from_training:

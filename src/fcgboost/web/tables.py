@@ -173,7 +173,7 @@ def _share(part: Any, whole: Any) -> Cell:
 def mistake_table(model: FittedModel, evaluation: Evaluation, reasons: Reasons | None) -> Table:
     """List the mistakes with the most negative margins."""
     wrong, rows = evaluation.mistakes, evaluation.mistakes[:MOST_MISTAKES].tolist()
-    ids = _id_columns(model, evaluation)
+    ids = id_columns(model, evaluation)
     has_proba = evaluation.proba is not None
     heads = [Head("row", "number"), *(Head(shortened(name, 28)) for name in ids)]
     heads += [Head("true class"), Head("predicted class")]
@@ -194,7 +194,7 @@ def mistake_table(model: FittedModel, evaluation: Evaluation, reasons: Reasons |
     return Table(caption, heads, cells, notes if reasons is None else [*notes, _WHY])
 
 
-def _id_columns(model: FittedModel, evaluation: Evaluation) -> dict[str, NDArray[Any]]:
+def id_columns(model: FittedModel, evaluation: Evaluation) -> dict[str, NDArray[Any]]:
     """Return the columns that the model leaves out and that tell every row apart."""
     found: dict[str, NDArray[Any]] = {}
     for place, column in enumerate(model.columns):
