@@ -107,6 +107,9 @@ def _print_about(fitted: FittedModel) -> None:
     ]
     if rows:
         console.say(f"\nOn the {test.get('n_samples', '?')} held-out rows:")
+        if isinstance(baseline := test.get("baseline"), dict):
+            accuracy = _number(baseline.get("accuracy"))
+            console.say(f"Baseline (always {baseline.get('class', '?')}): accuracy {accuracy}")
         console.print_table(("score", "value", "low", "high"), rows)
 
 
