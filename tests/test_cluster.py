@@ -28,7 +28,7 @@ from fcgboost import AllCandidates, FCGBoostClassifier, SampledCandidates
 from fcgboost.cluster import layout, sums
 from fcgboost.cluster.shard import LoadedRows
 from fcgboost.cluster.sums import Pieces, added, branches, whom_they_ask
-from fcgboost.cluster.workers import Workers
+from fcgboost.cluster.workers import WorkerLostError, Workers
 from fcgboost.datasets import make_simulation
 from fcgboost.designs.base import Design
 from fcgboost.designs.memory import MemoryDesign
@@ -609,3 +609,27 @@ def test_what_belongs_to_rows_that_are_gone_is_not_said_again() -> None:
     workers.drop((3, -1))
     workers.call("ask")
     assert asked == [("tell", (3,)), ("ask",)]
+
+
+def test_rows_that_are_others_when_they_are_loaded_again_are_refused() -> None:
+    class Counting(Workers):
+        n_asked = 0
+
+        def connect(self) -> None:
+            pass
+
+        close = connect
+
+        def ask_all(self, *call: object) -> Pieces:
+            self.n_asked += 1
+            if self.n_asked == 2:
+                raise WorkerLostError("A worker is lost")
+            return Pieces.of(1, {0: self.n_asked})
+
+    workers = Counting()
+    assert workers.round("count", owner=(2,)) == 1
+    with (
+        pytest.warns(RuntimeWarning, match="A worker is lost"),
+        pytest.raises(RuntimeError, match="gave other rows"),
+    ):
+        workers.round("ask")

@@ -312,3 +312,12 @@ def test_every_rule_hears_every_step_also_the_one_that_another_rule_ends() -> No
     recipe = make_recipe(max_iter=9, l2=0.01, selection=AllCandidates(), n_candidates=60)
     trace, status = fit_path(design, [data.y], recipe, [end, lambda step: heard.append(step.k)])
     assert (len(trace), status, heard) == (3, Status.CALLBACK, [1, 2, 3])
+
+
+def test_a_path_that_has_all_its_steps_stays_as_it_is() -> None:
+    data = simulation(100, 0.2, seed=13)
+    clf = FCGBoostClassifier("relu", max_iter=3, warm_start=True, random_state=0)
+    coef = clf.fit(data.X, data.y).atom_coef_
+    np.testing.assert_array_equal(clf.fit(data.X, data.y).atom_coef_, coef)
+    with pytest.raises(ValueError, match="max_iter=2 is less than the 3 steps"):
+        clf.set_params(max_iter=2).fit(data.X, data.y)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 from scipy import sparse
 
-from fcgboost.hashing import Circle, derive, fingerprint, keyed, mix, order_of
+from fcgboost.hashing import Circle, Digest, derive, fingerprint, keyed, mix, order_of
 
 entries = st.one_of(
     st.sampled_from([0.0, -0.0, 1.0, -1.0]),
@@ -200,11 +200,11 @@ def test_draws_of_this_version_never_change():
 
 
 def test_a_digest_knows_labels_and_weights_but_no_order():
-    words, weights = hashing.fingerprint(np.arange(8.0)[:, None]), np.arange(1.0, 9.0)
+    words, weights = fingerprint(np.arange(8.0)[:, None]), np.arange(1.0, 9.0)
     codes = np.array([0, 1] * 4)
-    digest, order = hashing.Digest.of(words, codes, weights), np.arange(8)[::-1]
-    assert hashing.Digest.of(words[order], codes[order], weights[order]) == digest
-    assert hashing.Digest.of(words, 1 - codes, weights) != digest
-    assert hashing.Digest.of(words, codes, weights[order]) != digest
-    parts = [hashing.Digest.of(words[i::2], codes[i::2], weights[i::2]) for i in range(2)]
+    digest, order = Digest.of(words, codes, weights), np.arange(8)[::-1]
+    assert Digest.of(words[order], codes[order], weights[order]) == digest
+    assert Digest.of(words, 1 - codes, weights) != digest
+    assert Digest.of(words, codes, weights[order]) != digest
+    parts = [Digest.of(words[i::2], codes[i::2], weights[i::2]) for i in range(2)]
     assert parts[0] + parts[1] == digest

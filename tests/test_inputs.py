@@ -10,6 +10,7 @@ from fcgboost import FCGBoostClassifier, FCGBoostClassifierCV
 from fcgboost.clipping import Limits, clip, limits_of, zeros_in
 from fcgboost.dictionaries import ReluDictionary, TreeDictionary, UnionDictionary
 from fcgboost.model import Model
+from fcgboost.tables.learning import Levels
 
 DICTIONARIES = ("gauss", "polynomial", "sigmoid", "relu")
 
@@ -306,3 +307,9 @@ def test_tensors_are_clipped_like_arrays(dtype: str) -> None:
     there = fit(X, y, device="torch")
     np.testing.assert_array_equal(there.atoms_, clf.atoms_)
     np.testing.assert_allclose(there.atom_coef_, clf.atom_coef_, atol=1e-6)
+
+
+def test_levels_are_counted_row_by_row():
+    levels = Levels.of(np.array(["a", "b", "a", "3"], dtype=object))
+    assert levels.counts == {"a": 2, "b": 1, "3": 1}
+    assert levels.n_of("number") == 1

@@ -247,6 +247,19 @@ def test_numbers_of_earlier_steps_are_refused_as_those_of_the_model(
     assert np.isfinite(load_model(tmp_path / "model.json").truncate(1).decision_function(X)).all()
 
 
+def test_atoms_enter_at_the_steps_that_chose_them(tmp_path: Path) -> None:
+    clf, _ = models()["relu"]
+    save_model(clf, tmp_path / "model.json")
+    document = json.loads((tmp_path / "model.json").read_text())
+    atoms = document["model"]["atoms"]
+    later = next(i for i, atom in enumerate(atoms) if atom["step"] > 1)
+    for atom in atoms[later:]:
+        atom["step"] = max(1, atom["step"] - 1)
+    (tmp_path / "model.json").write_text(json.dumps(document))
+    with pytest.raises(ModelFileError, match="does not fit the steps at which the atoms entered"):
+        load_model(tmp_path / "model.json")
+
+
 def test_atoms_of_earlier_steps_are_checked_too(tmp_path: Path) -> None:
     X, y = rows(), rows()[:, 1] > 0.5
     clf = FCGBoostClassifier("gauss", max_iter=9, removal=0.9, l2=1e-3, random_state=0).fit(X, y)
