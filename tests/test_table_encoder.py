@@ -263,9 +263,11 @@ def test_what_the_training_rows_did_not_know_is_measured() -> None:
             "n": ["p1", "p2", "", "p4"],
             "gap": [1.0, NAN, 2.0, 3.0],
             "same": [1, 1, 1, 1],
+            "id": ["a", "b", "c", "d"],
         }
     ).astype({"n": object})
     encoder = TableEncoder().fit(table)
+    assert encoder.columns_[-1].n_outputs == 0  # so that it is not measured
     assert encoder.unknown_share(table) == {"n": 1.0}  # no text of it occurs twice
     later = pd.DataFrame(
         {"town": ["ULM", None, "BONN"], "n": ["", None, ""], "gap": ["1", "two", "three"]}

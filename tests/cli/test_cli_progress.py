@@ -161,7 +161,7 @@ def test_a_time_limit_ends_a_fit_with_the_steps_it_has(
     fitted = load_model(out)
     assert fitted.n_iter_ == 1
     assert fitted.status_ is Status.TIME_LIMIT
-    assert run(*command, "--time-limit", "0", "--set", "max_iter=3") == 0
+    assert run(*command, "--set", "max_iter=3") == 0
     assert "time limit" not in capsys.readouterr().err
 
 
@@ -173,11 +173,11 @@ def test_what_ended_a_fit_is_told_to_programs_and_kept_with_the_model(
     ended = run_json(capsys, *command)["ended"]
     assert ended["status"] == "step_limit"
     assert ended["reason"] == Status.STEP_LIMIT.value
-    assert (ended["steps"], ended["time_limit"]) == (3, 60.0)
+    assert (ended["steps"], ended["time_limit"]) == (3, None)
     assert load_model(out).about_["ended"] == ended
     ended = run_json(capsys, *command, "--time-limit", "1e-9")["ended"]
     assert (ended["status"], ended["steps"], ended["time_limit"]) == ("time_limit", 1, 1e-9)
     assert ended["seconds"] > 0.0
     assert load_model(out).about_["ended"] == ended
     assert run("inspect", out) == 0
-    assert "A time limit was reached" in capsys.readouterr().out
+    assert "The time limit was reached" in capsys.readouterr().out

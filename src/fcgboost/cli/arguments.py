@@ -108,7 +108,7 @@ whole = _number(int, lambda n: 0 <= n < 2**32, "a whole number from 0 to 4294967
 fraction = _number(float, lambda x: 0.0 < x < 1.0, "a number between 0 and 1")
 share = _number(float, lambda x: 0.0 <= x <= 1.0, "a share from 0 to 1")
 size = _number(_bytes, lambda n: n >= 1, "a size such as 500MB or 8GiB")
-seconds = _number(float, lambda x: 0.0 <= x < float("inf"), "a number of seconds")
+seconds = _number(float, lambda x: 0.0 < x < float("inf"), "a number of seconds")
 
 
 def removal(text: str) -> str | float:

@@ -47,10 +47,8 @@ def add_arguments(parser: Any) -> None:
     arguments.add_repeated(parser, "--set", "NAME=VALUE", help_, arguments.setting)
     help_ = "save only the last step: a much smaller file"
     parser.add_argument("--no-path", action="store_true", help=help_)
-    help_ = "stop the fit after about this long and keep the steps made so far; 0 for no limit"
-    help_ += " (default: %(default)g)"
-    limit: dict[str, Any] = {"type": arguments.seconds, "default": 60.0, "metavar": "SECONDS"}
-    parser.add_argument("--time-limit", **limit, help=help_)
+    help_ = "fit for about this long, with more steps if there is time (default: no limit)"
+    parser.add_argument("--time-limit", type=arguments.seconds, metavar="SECONDS", help=help_)
     help_ = "after scoring, fit again to all rows, the held-out ones included"
     parser.add_argument("--refit", action="store_true", help=help_)
     arguments.add_split(parser, 0.2)

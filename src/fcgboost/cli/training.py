@@ -75,11 +75,11 @@ def split(X: Any, y: Any, options: argparse.Namespace) -> Any:
         ) from None
 
 
-def train(classifier: Any, X: Any, y: Any, time_limit: float) -> tuple[Any, dict[str, Any]]:
-    """Fit a clone within so many seconds (0: no limit); return the model and why it stopped."""
+def train(classifier: Any, X: Any, y: Any, time_limit: float | None) -> tuple[Any, dict[str, Any]]:
+    """Fit a clone within so many seconds; return the model and why it stopped."""
     classifier = clone(classifier)
     if classifier.time_limit is None:
-        classifier.set_params(time_limit=time_limit or None)
+        classifier.set_params(time_limit=time_limit)
     has_text = not sparse.issparse(X) and "O" in {getattr(one, "kind", "O") for one in X.dtypes}
     start, plan = time.perf_counter(), plan_of(classifier, len(y), len(np.unique(y)), has_text)
     with warnings.catch_warnings(record=True) as told, console.progress("Fitting") as show:
@@ -89,10 +89,7 @@ def train(classifier: Any, X: Any, y: Any, time_limit: float) -> tuple[Any, dict
     for note in (*_notes(classifier, X), *(str(one.message) for one in told)):
         console.note(note)
     if classifier.status_ is Status.TIME_LIMIT:
-        console.note(
-            f"The fit was stopped early by its time limit of {classifier.time_limit:g} s; "
-            "--time-limit 0 removes the limit."
-        )
+        console.note(f"The fit was stopped early by its time limit of {classifier.time_limit:g} s.")
     return classifier, _ending(classifier, plan.n_trials > 0, time.perf_counter() - start)
 
 

@@ -198,16 +198,15 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         -------
         dict from str to float
             For each column, the share of its values that have no column of their own, or are text
-            in a column of numbers; columns without any are left out. Pooled rare texts count, too:
-            a share far from 1 need not mean anything.
+            in a column of numbers. Columns without any, and those the encoder drops, are left out.
+            Pooled rare texts count, too: a share far from 1 need not mean anything.
         """
         check_is_fitted(self)
         table = open_table(X, min_rows=0)
         if table.matrix is not None:
             return {}
-        shares = {
-            column.name: column.unknown_share(values) for column, values in self._match(table)
-        }
+        used = ((column, values) for column, values in self._match(table) if column.n_outputs)
+        shares = {column.name: column.unknown_share(values) for column, values in used}
         return {name: share for name, share in shares.items() if share > 0.0}
 
     def _match(self, table: Table) -> list[tuple[Column, Any]]:
