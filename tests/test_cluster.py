@@ -630,6 +630,6 @@ def test_rows_that_are_others_when_they_are_loaded_again_are_refused() -> None:
     assert workers.round("count", owner=(2,)) == 1
     with (
         pytest.warns(RuntimeWarning, match="A worker is lost"),
-        pytest.raises(RuntimeError, match="gave other rows"),
+        pytest.raises(RuntimeError, match="had other rows when they were loaded again"),
     ):
         workers.round("ask")
