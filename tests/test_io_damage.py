@@ -114,7 +114,7 @@ DAMAGE: dict[str, tuple[str, str, Any, str]] = {
     "zero scale": ("relu", "model.scale.1", 0, r"\$\.model\.scale\[1\]: expected `float` > 0"),
     "no limits": ("limits", "model.limits", None, ""),
     "short limits": ("limits", "model.limits.low", [0.0], "low must have 3 entries"),
-    "limits that cross": ("limits", "model.limits.low.1", 9.0, r"above the upper.*\[1\]"),
+    "limits that cross": ("limits", "model.limits.low.1", 1.5, r"above the upper.*\[1\]"),
     "a limit without end": ("limits", "model.limits.high.0", "Infinity", r"high\[0\]: expected"),
     "clipped to nothing": ("limits", "parameters.clip", 0, r"clip: expected"),
     "fewer features": ("relu", "n_features", 2, r"scale must have 2 entries, got 3"),

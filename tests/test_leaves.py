@@ -461,3 +461,15 @@ def test_a_leaf_whose_ridge_costs_more_than_it_gains_takes_the_safe_step():
     # Newton's step of 2 / (2 + 2) lowers the loss by less than 1.0 * 0.5**2.
     assert end.tolist() == [2.0 / (2.0 * 3.0**2 + 2.0)]
     assert risk == 0.95
+
+
+def test_a_leaf_takes_newtons_step_with_its_ridge():
+    answers = iter([([1.0], [-2.0], [2.0]), ([0.1], [0.0], [0.0])])
+    known = SimpleNamespace(
+        loss=SquaredHinge(),
+        norms=np.array([3.0]),
+        terms=lambda output, coef: np.array(next(answers)),
+    )
+    end, risk = LeafColumns.step(known, 0, np.zeros(0), 0, 1.0)
+    assert end.tolist() == [2.0 / (2.0 + 2.0 * 1.0)]
+    assert risk == 0.1

@@ -13,7 +13,7 @@ from suites.solvers import empty_problem, make_problem, solve
 
 from fcgboost._kernels import HingeSums
 from fcgboost.designs import columns as columns_module
-from fcgboost.losses import SquaredHinge
+from fcgboost.losses import Square, SquaredHinge
 from fcgboost.solvers import NewtonSolver, Problem, newton
 from fcgboost.stopping import Status
 
@@ -289,3 +289,12 @@ def test_damping_grows_until_a_step_succeeds_and_falls_again(monkeypatch: Any) -
     solve(NewtonSolver(max_iter=5, keep_history=True), problem)
     expected = [0.0, 1e-8, 1e-6, 1e-4, 1e-2, 1e-4, 1e-6, 1e-8, 0.0]
     np.testing.assert_allclose(dampings, expected, rtol=1e-9)
+
+
+def test_least_norm_directions_minimise_what_is_quadratic() -> None:
+    rng = np.random.default_rng(0)
+    A, y, start = rng.normal(size=(30, 4)), np.sign(rng.normal(size=30)), rng.normal(size=4)
+    problem = make_problem(Square(), A, y, 0.1)
+    direction, _ = newton._least_norm_direction(problem, problem.look(start), 0.0, False)
+    expected = np.linalg.solve(A.T @ A / 30.0 + 0.1 * np.eye(4), A.T @ y / 30.0)
+    np.testing.assert_allclose(start + direction, expected, rtol=1e-9)
