@@ -52,7 +52,7 @@ def draw_boundary(ax: Axes, result: Result, data: Draw) -> None:
     legend = ax.get_legend()
     assert legend is not None
     legend.remove()
-    ax.set_title(f"{result.name}: test error {result.errors[0]:.1%}", fontsize=10)
+    ax.set_title(f"{result.name}: test error {100.0 * result.errors[0]:.1f} %", fontsize=10)
     ax.set(xticks=[], yticks=[], xlabel="dashed: the true boundary", ylabel="")
 
 

@@ -37,7 +37,7 @@ def print_reading(found: Mapping[Task, Sequence[Result]]) -> None:
     for task, results in found.items():
         ranked = sorted(results, key=lambda r: float(r.errors.mean()))
         best, default = ranked[0], next(r for r in results if r.name == DEFAULT)
-        said = f"{task.name}: lowest mean error {best.errors.mean():.2%}, {best.name}"
+        said = f"{task.name}: lowest mean error {100 * best.errors.mean():.2f} %, {best.name}"
         if best is not default:
             gap = default.errors - best.errors
             error = gap.std(ddof=1) / np.sqrt(len(gap))
@@ -57,7 +57,7 @@ def print_path(curves: Mapping[str, Array], k0: int) -> None:
     )
     for name, curve in curves.items():
         ks = [min(k, len(curve)) for k in (k0, 5 * k0, 10 * k0)]
-        print(f"  {name:<12}" + ", ".join(f"{curve[k - 1]:.2%} at {k}" for k in ks))
+        print(f"  {name:<12}" + ", ".join(f"{100 * curve[k - 1]:.2f} % at {k}" for k in ks))
 
 
 def _print_paragraph(text: str) -> None:

@@ -288,6 +288,6 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
             self.status_ = Status.TIME_LIMIT
         self.__dict__.update(fit.attributes(trace, first))
         if self._readers_ is not None:
-            self.notes_ = (*left_out(self.columns_), *vars(self).get("notes_", ()))
+            self.notes_ = (*vars(self).get("notes_", ()), *left_out(self.columns_))
         fit.layout.forget()
         close(trace)

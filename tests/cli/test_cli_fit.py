@@ -218,7 +218,7 @@ def test_what_became_of_odd_columns_is_said(
     )
     said = capsys.readouterr().err
     assert 'Column a: 1 cell is not a number and counts as missing (row 8: "unknown")' in said
-    assert "'id' is left out: its levels do not predict the classes." in said
+    assert "'id' is left out: its values do not help to predict." in said
     assert "'n' looks like a row number" in said
     table["town"] = "Mars"
     table.loc[3, "a"] = "not known"

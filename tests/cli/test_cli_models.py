@@ -72,7 +72,7 @@ def test_inspect_names_columns_levels_and_features(
     columns = {column["name"]: column for column in facts["columns"]}
     assert columns["town"]["levels"] == ["Aachen", "Bonn, North", 'Köln "am Rhein"']
     assert columns["id"]["outputs"] == []
-    assert columns["id"]["treatment"] == "left out: its levels do not predict the classes"
+    assert columns["id"]["treatment"] == "left out: its values do not help to predict"
     assert columns["age"]["treatment"].endswith("and is marked")
     assert sum(facts["influence"].values()) == pytest.approx(1.0)
     assert max(facts["influence"], key=facts["influence"].get) in ("age", "town")
@@ -80,7 +80,7 @@ def test_inspect_names_columns_levels_and_features(
     text = capsys.readouterr().out
     assert "town=Bonn, North = 1" in text
     assert "town=Bonn, North = 0" not in text
-    assert "left out: its levels do not predict the classes" in text
+    assert "left out: its values do not help to predict" in text
 
 
 @pytest.mark.parametrize("multiclass", [False, True])

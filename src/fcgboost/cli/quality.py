@@ -99,7 +99,7 @@ def judge(classifier: Any, decision: Any, y: Any) -> Quality:
 
 def print_influence(names: Sequence[str], influence: Sequence[float], top: int) -> None:
     """Print the columns of a table that move a model most, each with its share."""
-    order = np.argsort(-np.asarray(influence), kind="stable")[:top]
+    order = [j for j in np.argsort(-np.asarray(influence), kind="stable")[:top] if influence[j]]
     console.say("\nThe columns that matter most:\n")
     rows = [(str(names[j]), f"{100 * influence[j]:.1f} %") for j in order]
     console.print_table(("column", "influence"), rows)

@@ -68,6 +68,11 @@ def split(X: Any, y: Any, options: argparse.Namespace) -> Any:
         return train_test_split(X, y, test_size=share, random_state=options.seed, stratify=y)
     except ValueError:
         values, counts = np.unique(y, return_counts=True)
+        if 2 * len(values) > len(y):
+            raise ValueError(
+                f"{options.data}: the target has {len(values):,} different values in {len(y):,} "
+                "rows. It looks like a quantity or an id, and fcgboost only predicts classes."
+            ) from None
         raise ValueError(
             f"{options.data}: {len(y)} rows are too few to hold out a share of {share:g} with all "
             f"{len(values)} classes on both sides (class {values[counts.argmin()]!s} has "

@@ -226,5 +226,5 @@ def why_left_out(column: Column) -> str:
         return ""
     if isinstance(column, CategoryColumn) and column.levels:
         is_constant = len(column.levels) == 1
-        return "every value is the same" if is_constant else "its levels do not predict the classes"
+        return "every value is the same" if is_constant else "its values do not help to predict"
     return "every value is missing"

@@ -39,12 +39,12 @@ _DIGITS = r"[-+]?\d[\d,.' \u00a0]*"
 _LOOKS = {
     "days": (
         r"(\d{1,2}[./-]\d{1,2}[./-]\d{2,4}|\d{4}[./]\d{1,2}[./]\d{1,2})([ T].*)?",
-        "set dayfirst, or write them as 2020-12-31",
+        "set dayfirst (--dayfirst in commands), or write them as 2020-12-31",
     ),
     "number": (
         rf"[-+]?[$€£¥]\s?{_DIGITS}|{_DIGITS}\s?[$€£¥%]"
         r"|[-+]?[1-9]\d{0,2}(?:([,.' \u00a0])\d{3})(?:\1\d{3})*(?:[.,]\d+)?|[-+]?\d+,\d+",
-        "write them as 1234.5",
+        "write them as 1234.5 (in commands, set --decimal and --thousands)",
     ),
 }
 
