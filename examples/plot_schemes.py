@@ -57,5 +57,5 @@ for scheme, loss in losses.items():
 # %%
 # The best *test errors* of the six schemes are within 0.005 of each other, over ten data sets
 # with 10,000 candidates and up to 5000 steps. To come within 0.005 of full correction, the others
-# need 7 to 17 times as many atoms (``python -m paper run sim4 --preset standard``, Tables sim4-1
-# and sim4-2 of the report).
+# need 1.4 to 8 times as many atoms on the median set, 7 to 17 times on average
+# (``python -m paper run sim4 --preset standard``, Tables sim4-1 and sim4-2 of the report).

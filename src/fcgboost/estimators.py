@@ -58,7 +58,7 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
     solver : str or Solver, default="auto"
         The solver for the coefficients: "newton", "interior_point", "admm" or "gradient_descent".
         "auto" is exact: Newton's method, or the interior-point method for the hinge. "admm" with
-        l2=0 follows the paper to the letter.
+        l2=0 is the paper's algorithm.
     selection : {"auto", "all", "sampled", "learned"} or Selection, default="auto"
         What each step scores: all candidates, a fresh random sample, or atoms learned from the
         residual. "auto" learns unions and grown atoms such as trees; otherwise it scores all

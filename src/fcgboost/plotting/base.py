@@ -86,13 +86,18 @@ def size_in_points(ax: Axes) -> tuple[float, float]:
 def wrapped(text: str, width: float, size: float) -> str:
     """Break every line of a label where it would be wider than `width` points."""
     n = max(12, int(width / (_LETTER * size)))
-    lines = (textwrap.fill(line, n, break_long_words=False) for line in text.split("\n"))
+    lines = (textwrap.fill(line, n, break_long_words=False) for line in drawn(text).split("\n"))
     return "\n".join(lines)
+
+
+def drawn(text: str) -> str:
+    """Return a text without halves of surrogate pairs, which have no glyph."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def shortened(name: str, length: int = 28) -> str:
     """Return a name as one line that is no longer than that, with both of its ends."""
-    name, half = " ".join(name.split()), length // 2
+    name, half = " ".join(drawn(name).split()), length // 2
     return name if len(name) <= length else f"{name[:half]}…{name[half + 1 - length :]}"
 
 
@@ -180,10 +185,11 @@ def feature_names(before: Pipeline | None, classifier: Any, X: Any = None) -> li
 
 def class_code(classes: NDArray[Any], value: Any) -> int:
     """Return the position of a class."""
-    found = np.flatnonzero(classes == value)
+    # NumPy takes a text and the same with a NUL after it for equal in one way only.
+    found = [code for code, one in enumerate(classes.tolist()) if one == value]
     if len(found) != 1:
         raise ValueError(f"There is no class {value!r} to draw, only {classes.tolist()}.")
-    return int(found[0])
+    return found[0]
 
 
 def class_codes(

@@ -117,8 +117,6 @@ class ContributionDisplay(base.Display):
         shown, rest = order[:n_shown], order[n_shown:]
         pairs = ((base.shortened(self.names[i], _NAME), self.cells[i]) for i in shown)
         labels = [f"{name} = {base.shortened(cell, _CELL)}" for name, cell in pairs]
-        # Half of a surrogate pair has no glyph.
-        labels = [label.encode("utf-8", "replace").decode() for label in labels]
         steps = self.values[shown]
         if len(rest):
             steps = np.append(steps, self.values[rest].sum())
