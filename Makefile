@@ -11,7 +11,7 @@
 #   make bench-gpu     the figures of one GPU (DEVICE=cuda), with PyTorch in .venv; build/bench/
 #   make bench-cluster  the figures of a Dask cluster of two workers on this machine; build/bench/
 #   make soak          everything at random for half an hour: nothing breaks, grows or changes
-#   make sizes         how many lines and files the wheel has, by kind and by room
+#   make sizes         how many lines and files the wheel has, by kind and by module
 #   make docs          the documentation with its gallery, as HTML in build/docs/
 #   make dist          wheel and source distribution in dist/, and a check of what they contain
 #   make clean         remove all of the above
