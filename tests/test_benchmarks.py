@@ -56,7 +56,6 @@ def load(path: Path) -> dict[str, Any]:
 @pytest.mark.parametrize(
     "names",
     [
-        ["correction"],
         pytest.param(["stored", "unstored", "correction"], marks=pytest.mark.slow),
     ],
     ids="-".join,

@@ -233,7 +233,7 @@ def test_predictions_amid_fits_are_of_one_model():
     others = [threading.Thread(target=keep_predicting, args=(which,)) for which in (0, 1)]
     for other in others:
         other.start()
-    for i in range(40):
+    for i in range(20):
         classifier.fit(*sets[i % 2])
     is_over.append(True)
     for other in others:

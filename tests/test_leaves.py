@@ -380,7 +380,7 @@ def test_many_rows_have_deep_trees_and_few_have_families() -> None:
     assert resolve(FCGBoostClassifier(), False).at(10**6, True).preset is presets.AUTO
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("n_classes", [2, pytest.param(3, marks=pytest.mark.slow)])
 def test_the_default_of_many_rows_chooses_ridge_and_trees(n_classes, always_deep, tmp_path) -> None:
     X, y = make_rows(900, 13)
     y = y + (X[:, 0] > 1.0) if n_classes == 3 else y

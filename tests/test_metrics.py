@@ -67,6 +67,7 @@ KINDS: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("data", [noisy, three_classes])
 @pytest.mark.parametrize("kind", KINDS)
 def test_metrics_are_those_of_every_truncated_model(kind: str, data: Any) -> None:

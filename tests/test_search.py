@@ -324,6 +324,7 @@ def test_paths_that_end_at_once_have_the_score_of_the_constant():
     assert search.n_atoms_ == 0
 
 
+@pytest.mark.slow
 def test_jobs_do_not_change_the_results():
     X, y = noisy()
     one, two = (

@@ -268,7 +268,14 @@ KINDS: dict[str, tuple[Any, Any, Any, slice]] = {
 }
 
 
-@pytest.mark.parametrize("name", KINDS)
+#: Others are much like these.
+FIRST_KINDS = ("no step", "sparse", "polars", "search")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [name if name in FIRST_KINDS else pytest.param(name, marks=pytest.mark.slow) for name in KINDS],
+)
 def test_every_kind_of_model_and_data_has_a_page(name: str, show: Show) -> None:
     estimator, rows, y, part = KINDS[name]
     fitted = clone(estimator).fit(rows, y)
