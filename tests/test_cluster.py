@@ -296,7 +296,8 @@ def test_neighbours_travel_as_one_sum() -> None:
     assert len(Pieces.of(64, dict.fromkeys(range(1, 63), 1)).runs) == 10
 
 
-@pytest.mark.parametrize("fan_out", [2, *also(1, 16)])
+@pytest.mark.slow
+@pytest.mark.parametrize("fan_out", [1, 2, 16])
 def test_neither_the_tree_nor_the_workers_change_a_bit_of_the_default(
     fan_out: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

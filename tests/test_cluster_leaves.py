@@ -205,6 +205,7 @@ def test_columns_that_clash_in_one_partition_alone_share_none(
     assert clashing == 3
 
 
+@pytest.mark.slow
 @settings(max_examples=4)
 @given(st.integers(1, 5), st.booleans(), st.integers(0, 2**31))
 def test_neither_workers_nor_the_order_within_partitions_change_a_bit(
@@ -297,7 +298,8 @@ def test_messages_do_not_grow_with_the_rows() -> None:
     assert max(largest) < 30 * 7 * 256 * 8 + 10_000
 
 
-@pytest.mark.parametrize("n_steps", [100, *also(1000)])
+@pytest.mark.slow
+@pytest.mark.parametrize("n_steps", [100, 1000])
 def test_rows_of_less_than_a_step_are_thinned(n_steps: int, monkeypatch: Any) -> None:
     X, y = make_rows(3000, has_gaps=False)
     given = {"dictionary": TREES, "l2": 1e-3, "max_iter": 8, "random_state": 0}
