@@ -135,6 +135,19 @@ def test_columns_of_words_are_shuffled_as_a_whole(table_model: Any) -> None:
             np.testing.assert_allclose(proba.mean(), mean[0], rtol=1e-9)
 
 
+def test_a_gap_among_words_is_a_level_of_its_own(table_model: Any) -> None:
+    fitted_model, (X, y) = take_apart(table_model), mixed(150, 1)
+    X.loc[X.index[:9], "city"] = None
+    judged = evaluate_model(fitted_model, X, y)
+    found = find_importances(fitted_model, judged)
+    assert found is not None
+    one = find_dependences(fitted_model, judged, found, 4)
+    (city,) = (d for d in one if fitted_model.columns[d.place].name == "city")
+    assert city.values == ["Bern", "Oslo", "Rome", "missing"]
+    proba = table_model.predict_proba(X.assign(city=None))[:, 1]
+    np.testing.assert_allclose(proba.mean(), city.means[-1, 0], rtol=1e-9)
+
+
 def test_dependences_are_those_of_scikit_learn(model: Any, judged: tuple[Any, Any]) -> None:
     fitted_model = take_apart(model)
     data = evaluate_model(fitted_model, *judged)

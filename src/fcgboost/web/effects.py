@@ -92,6 +92,8 @@ def _dependence(model: FittedModel, numbers: Array, place: int) -> Dependence:
         often = np.argsort(-counts[: len(column.levels)], kind="stable")
         settings = sorted(often[:_MOST_LEVELS].tolist())
         values = [column.levels[code] for code in settings]
+        if len(there) < len(numbers):
+            settings, values = [*settings, np.nan], [*values, "missing"]
     elif len(there):
         low, high = np.quantile(there, [0.05, 0.95])
         values = settings = np.linspace(low, high, _N_VALUES) if low < high else np.array([low])
