@@ -146,7 +146,7 @@ def test_sdist_holds_source_tests_and_project_files(sdist_names: set[str]) -> No
 
 def test_sdist_holds_nothing_made_by_a_run(sdist_names: set[str]) -> None:
     made_at_the_top, made = {"build", "demo", "dist"}, {"__pycache__"}
-    hidden = {".ci", ".gitignore"}
+    hidden = {".ci", ".github", ".gitignore"}
     unwanted = {
         name
         for name in sdist_names

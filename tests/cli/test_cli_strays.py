@@ -311,3 +311,35 @@ def test_without_its_reader_the_extra_is_named(tmp_path, capsys, monkeypatch) ->
     assert "Excel files need openpyxl: python -m pip install 'fcgboost[excel]'" in (
         capsys.readouterr().err
     )
+
+
+@pytest.mark.parametrize(
+    ("cells", "is_told"),
+    [
+        (["8.119", "16.038", "200"], True),
+        (["8.119", "2.254,15", "200"], False),
+        (["8.5", "16.038", "200"], False),
+        (["8,5", "16", "200"], False),
+    ],
+)
+def test_points_that_may_separate_thousands_are_told(
+    cells: list[str], is_told: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = "".join(f"{cells[i % 3]};{i % 7},5;{'ab'[i % 2]}\n" for i in range(60))
+    path = tmp_path / "german.csv"
+    path.write_text(f"km;x;y\n{rows}", "utf-8")
+    command = ["fit", path, "--target", "y", "--set", "max_iter=1"]
+    assert run(*command, "--out", tmp_path / "1.json") == 0
+    assert ('"8.119" is read with a decimal point' in capsys.readouterr().err) == is_told
+    assert run(*command, "--thousands", ".", "--out", tmp_path / "2.json") == 0
+    assert "decimal point" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("n", [25, 60])
+def test_a_quantity_is_no_target(
+    n: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "ages.csv"
+    path.write_text("x,age\n" + "".join(f"{i},{i % n}\n" for i in range(99)), "utf-8")
+    assert run("fit", path, "--target", "age", "--out", tmp_path / "m.json") == 3
+    assert "looks like a quantity or an id" in capsys.readouterr().err

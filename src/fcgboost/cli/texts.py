@@ -117,6 +117,7 @@ def values_of(name: str, texts: Any, dialect: Dialect, strays: Strays | None) ->
     if is_truth and texts.null_count < len(texts):
         truths = compute.equal(lower, "true")
         return truths.cast(pa.float64()) if truths.null_count else truths
+    _tell_of_points(name, texts, dialect)
     plain = dialect.plain(texts)
     # With leading zeros they are codes, as those of places and persons.
     if compute.any(compute.match_substring_regex(plain, r"^[+-]?0\d[\d.]*$")).as_py():
@@ -125,6 +126,19 @@ def values_of(name: str, texts: Any, dialect: Dialect, strays: Strays | None) ->
     if found is None and strays is not None:
         found = without_strays(name, texts, plain, strays)
     return texts if found is None else found
+
+
+def _tell_of_points(name: str, texts: Any, dialect: Dialect) -> None:
+    """Say how 8.119 is read beside decimal commas, if it may be a whole number."""
+    pointed = texts.filter(compute.match_substring(texts, "."))
+    is_whole = compute.match_substring_regex(pointed, r"^[+-]?[1-9]\d{0,2}(\.\d{3})+$")
+    if dialect.decimal == "," and not dialect.thousands and compute.any(is_whole).as_py():
+        first = pointed.filter(is_whole)[0].as_py()
+        if compute.all(is_whole).as_py():
+            console.note(
+                f'Column {name}: "{first}" is read with a decimal point. If the point separates '
+                "thousands, set --thousands ."
+            )
 
 
 def without_strays(name: str, texts: Any, plain: Any, strays: Strays) -> Any:

@@ -20,6 +20,9 @@ from fcgboost.tables.columns import left_out
 from fcgboost.tables.learning import learn_reader
 from fcgboost.training.settings import resolve
 
+#: Numbers that are more different ones than this are hardly classes, if some occur once.
+_MANY = 20
+
 
 def make_classifier(options: argparse.Namespace) -> FCGBoostClassifier:
     """Return the classifier that the options describe, its parameters checked."""
@@ -68,7 +71,7 @@ def split(X: Any, y: Any, options: argparse.Namespace) -> Any:
         return train_test_split(X, y, test_size=share, random_state=options.seed, stratify=y)
     except ValueError:
         values, counts = np.unique(y, return_counts=True)
-        if 2 * len(values) > len(y):
+        if 2 * len(values) > len(y) or (len(values) > _MANY and values.dtype.kind in "if"):
             raise ValueError(
                 f"{options.data}: the target has {len(values):,} different values in {len(y):,} "
                 "rows. It looks like a quantity or an id, and fcgboost only predicts classes."
