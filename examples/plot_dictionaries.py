@@ -52,7 +52,8 @@ for ax, (name, clf) in zip(axes.flat, models.items(), strict=True):
     DecisionBoundaryDisplay.from_estimator(clf, X, k=10, true_boundary=bayes_boundary, ax=ax)
     error = 1 - clf.truncate(10).score(X_test, y_test)
     ax.set_title(f"{name}: {error:.1%} test error")
-    ax.get_legend().remove()
+    if legend := ax.get_legend():
+        legend.remove()
 figure.legend(*axes[1].get_legend_handles_labels(), loc="outside lower center", ncols=4)
 
 # %%

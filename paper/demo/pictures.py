@@ -49,9 +49,8 @@ def draw_boundary(ax: Axes, result: Result, data: Draw) -> None:
     DecisionBoundaryDisplay.from_estimator(
         result.model, data.X, data.y, atoms=False, true_boundary=bayes_boundary, ax=ax
     )
-    legend = ax.get_legend()
-    assert legend is not None
-    legend.remove()
+    if legend := ax.get_legend():
+        legend.remove()
     ax.set_title(f"{result.name}: test error {100.0 * result.errors[0]:.1f} %", fontsize=10)
     ax.set(xticks=[], yticks=[], xlabel="dashed: the true boundary", ylabel="")
 
