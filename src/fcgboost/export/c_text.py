@@ -77,7 +77,7 @@ class Precision:
 
 PRECISIONS = {
     "double": Precision("double", "", np.float64, REACH, REACH),
-    "float": Precision("float", "f", np.float32, 2.0**60, 2.0**100),
+    "float": Precision("float", "f", np.float32, 2.0**60, 2.0**110),
 }
 
 
