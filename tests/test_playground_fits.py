@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 from sklearn import datasets
 from suites.playgrounds import SMALL, Client, grid_of
 
@@ -142,7 +143,9 @@ class TestNumbers:
     )
     def test_atoms_lie_where_other_pictures_show_them(self, dictionary, data) -> None:
         fit = Fit(replace(SMALL, dictionary=dictionary, data=data), lambda: False)
-        shown = DecisionBoundaryDisplay.from_estimator(fit.classifier, fit.sample.X, fit.sample.y)
+        shown = DecisionBoundaryDisplay.from_estimator(
+            fit.classifier, fit.sample.X, fit.sample.y, ax=Figure().subplots()
+        )
         atoms = fit.summary()["atoms"]
         assert atoms["kind"] == ("points" if shown.atoms.kind == "centre" else "lines")
         np.testing.assert_array_equal(atoms["rows"], shown.atoms.places)
