@@ -130,15 +130,15 @@ def values_of(name: str, texts: Any, dialect: Dialect, strays: Strays | None) ->
 
 def _tell_of_points(name: str, texts: Any, dialect: Dialect) -> None:
     """Say how 8.119 is read beside decimal commas, if it may be a whole number."""
+    if dialect.decimal != "," or dialect.thousands:
+        return
     pointed = texts.filter(compute.match_substring(texts, "."))
     is_whole = compute.match_substring_regex(pointed, r"^[+-]?[1-9]\d{0,2}(\.\d{3})+$")
-    if dialect.decimal == "," and not dialect.thousands and compute.any(is_whole).as_py():
-        first = pointed.filter(is_whole)[0].as_py()
-        if compute.all(is_whole).as_py():
-            console.note(
-                f'Column {name}: "{first}" is read with a decimal point. If the point separates '
-                "thousands, set --thousands ."
-            )
+    if len(pointed) and compute.all(is_whole).as_py():
+        console.note(
+            f'Column {name}: "{pointed[0]}" is read with a decimal point. If the point separates '
+            "thousands, set --thousands ."
+        )
 
 
 def without_strays(name: str, texts: Any, plain: Any, strays: Strays) -> Any:
