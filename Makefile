@@ -2,7 +2,9 @@
 #
 #   make demo          fit, plot and explain one example; output in demo/
 #   make test          lint, types, unit tests and doctests: a verdict within minutes
-#   make test-all      all the rest: oldest dependencies, long runs, optional software, the paper
+#   make check M=...   form, types and tests of one module, src/fcgboost/losses.py say: a verdict within seconds
+#   make explore       property tests with other examples on every run, ten minutes or so
+#   make test-all      all the rest: oldest dependencies, the documentation, long runs, optional software, the paper
 #   make test-oldest   the oldest dependencies and extras that are promised, part of test-all
 #   make lint, format  check, or rewrite, the code's form
 #   make paper         the paper's experiments, the contest and the studies, with the preset "quick"; build/paper/
@@ -11,7 +13,7 @@
 #   make bench-gpu     the figures of one GPU (DEVICE=cuda), with PyTorch in .venv; build/bench/
 #   make bench-cluster  the figures of a Dask cluster of two workers on this machine; build/bench/
 #   make soak          everything at random for half an hour: nothing breaks, grows or changes
-#   make sizes         how many lines and files the wheel has, by kind and by module
+#   make sizes         how large and how dense the code is, by folder
 #   make docs          the documentation with its gallery, as HTML in build/docs/
 #   make dist          wheel and source distribution in dist/, and a check of what they contain
 #   make clean         remove all of the above
@@ -23,6 +25,8 @@ OLDEST := .venv-oldest/bin
 # One BLAS thread per test process: the processes together already fill the cores.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 PARALLEL := -n auto --dist loadgroup
+# Compiled tests are kept, or every worker compiles all of them again.
+unexport PYTHONDONTWRITEBYTECODE
 PYTEST := $(ONE_THREAD) $(BIN)/python -m pytest
 INSTALL := $(BIN)/python -m pip install -qq --editable
 
@@ -30,7 +34,7 @@ INSTALL := $(BIN)/python -m pip install -qq --editable
 SOURCES := pyproject.toml hatch_build.py $(wildcard src/fcgboost/_kernels/*.[ch])
 
 .DEFAULT_GOAL := test
-.PHONY: demo test test-all test-oldest lint format paper findings bench bench-gpu bench-cluster soak sizes docs dist clean
+.PHONY: demo test check explore test-all test-oldest lint format paper findings bench bench-gpu bench-cluster soak sizes docs dist clean
 .DELETE_ON_ERROR:
 
 demo: .venv/.demo-stamp
@@ -43,9 +47,23 @@ test: .venv/.test-stamp
 	$(PYTEST) $(PARALLEL) -m "not slow and not extras"; tests=$$?; \
 	wait $$!; lint=$$?; cat build/lint.log; exit $$((tests || lint))
 
+# A module without tests of its own, which is a short one, has only its form and its types checked.
+check: .venv/.test-stamp
+	@test -f "$(M)" || { echo "usage: make check M=src/fcgboost/losses.py"; exit 2; }
+	$(BIN)/ruff check $(M)
+	$(BIN)/ruff format --check $(M)
+	$(BIN)/mypy $(M)
+	@tests=$$($(BIN)/python -m tests.suites.mirrors $(M)) || exit; \
+	test -z "$$tests" || $(PYTEST) -q -x -n 0 -m "not slow and not extras" $$tests
+
+# An example that fails is printed with what reproduces it, and is tried first the next time.
+explore: .venv/.test-stamp
+	$(PYTEST) $(PARALLEL) --hypothesis-profile explore -m "hypothesis and not slow and not extras" tests
+
 # What this machine lacks is skipped; pytest lists what, and why.
-test-all: test-oldest .venv/.all-stamp
-	$(PYTEST) $(PARALLEL) --hypothesis-profile thorough -m "slow or extras or hypothesis" tests
+test-all: test-oldest docs .venv/.all-stamp
+	FCGBOOST_TESTS=all FCGBOOST_DOCS=build/docs $(PYTEST) $(PARALLEL) --hypothesis-profile thorough \
+		-m "slow or extras or hypothesis" tests
 	$(PYTEST) $(PARALLEL) paper
 
 test-oldest: .venv-oldest/.stamp
@@ -56,6 +74,7 @@ lint: .venv/.test-stamp
 	$(BIN)/ruff format --check
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/mypy
+	$(BIN)/python -m benchmarks.sizes --check
 	$(BIN)/check-jsonschema -q --builtin-schema vendor.github-workflows .github/workflows/*.yml
 	$(BIN)/check-jsonschema -q --builtin-schema vendor.citation-file-format CITATION.cff
 	$(BIN)/zizmor -q --offline .github/workflows
@@ -87,22 +106,23 @@ soak: .venv/.test-stamp
 sizes: .venv/.test-stamp
 	@$(BIN)/python -m benchmarks.sizes
 
-# A warning is an error, and all of them are shown.
-docs: .venv/.docs-stamp
-	$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/docs
+# A warning is an error, and all of them are shown. The environment is its own, so that nothing
+# that happens to be installed for another target hides what is missing here.
+docs: .venv-docs/.stamp
+	.venv-docs/bin/python -m sphinx -W --keep-going -q -b html docs build/docs
 	@echo "The documentation: build/docs/index.html"
 
 dist: .venv/.test-stamp
 	rm -rf dist
 	$(BIN)/python -m build --no-isolation --outdir dist
-	FCGBOOST_DIST=dist $(PYTEST) tests/test_dist.py
+	FCGBOOST_DIST=dist $(PYTEST) tests/contracts/test_dist.py
 
 clean:
-	rm -rf .venv .venv-oldest build demo dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv .venv-docs .venv-oldest build demo dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Dependency groups need pip 25.1.
-.venv/.pip-stamp .venv-oldest/.pip-stamp:
+.venv/.pip-stamp .venv-docs/.pip-stamp .venv-oldest/.pip-stamp:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "fcgboost needs Python 3.11 or later")'
 	@command -v cc gcc clang >/dev/null || echo "There is no C compiler: pip fetches one, ziglang, to build the package."
 	$(PYTHON) -m venv $(@D)
@@ -114,21 +134,17 @@ clean:
 	@touch $@
 
 .venv/.test-stamp: $(SOURCES) | .venv/.pip-stamp
-	$(INSTALL) '.[cli]' --group lint --group test
+	$(INSTALL) '.[cli,playground]' --group lint --group test
 	@touch $@
 
 # Torch is large and not for every machine: where it cannot be installed, its tests are skipped.
 .venv/.all-stamp: .venv/.test-stamp
-	$(INSTALL) '.[cli,dask,onnx]' --group test-all
+	$(INSTALL) '.[cli,dask,onnx,playground]' --group test-all
 	$(BIN)/python -m pip install -qq torch==2.13.0 && touch $@ \
 		|| echo "torch 2.13.0 cannot be installed here: tests that need it are skipped."
 
 .venv/.paper-stamp: $(SOURCES) | .venv/.pip-stamp
 	$(INSTALL) . --group paper
-	@touch $@
-
-.venv/.docs-stamp: $(SOURCES) | .venv/.pip-stamp
-	$(INSTALL) '.[cli]' --group docs
 	@touch $@
 
 .venv/.bench-stamp: $(SOURCES) | .venv/.pip-stamp
@@ -141,6 +157,10 @@ clean:
 
 .venv/.bench-cluster-stamp: $(SOURCES) | .venv/.pip-stamp
 	$(INSTALL) '.[dask]' --group bench
+	@touch $@
+
+.venv-docs/.stamp: $(SOURCES) | .venv-docs/.pip-stamp
+	.venv-docs/bin/python -m pip install -qq --editable '.[cli,dask]' --group docs
 	@touch $@
 
 .venv-oldest/.stamp: $(SOURCES) .ci/oldest.py | .venv-oldest/.pip-stamp

@@ -123,18 +123,18 @@ def fit_on_workers(n_workers: int, sizes: dict[str, Any]) -> dict[str, Any]:
 
 def costs(watch: Watch, n_rows: int, n_candidates: int) -> dict[str, float]:
     """Give the seconds that a worker takes for a row: of scoring, and of a Newton point."""
-    points = [r for r in watch.of_steps if r.verb == "look"]
+    points = [r for r in watch.of_steps if r.verb == "expand"]
     # In step k there are k columns and the constant; a round after step k is part of step k + 1.
     slope, level = np.polyfit([r.step + 2.0 for r in points], [r.seconds for r in points], 1)
-    scoring = watch.seconds("estimates")
-    other = [r.seconds for r in watch.of_steps if r.verb not in ("estimates", "look")]
+    scoring = watch.seconds("candidate_scores")
+    other = [r.seconds for r in watch.of_steps if r.verb not in ("candidate_scores", "expand")]
     n_steps = max(1, watch.n_steps - 1)
     return {
         "per row and candidate": statistics.mean(scoring) / n_rows / n_candidates,
         "per row, other rounds of a step": sum(other) / n_steps / n_rows,
         "per row and point": max(0.0, level) / n_rows,
         "per row, point and column": slope / n_rows,
-        "points per step": watch.per_step("look"),
+        "points per step": watch.per_step("expand"),
         "rounds per step": len(watch.of_steps) / n_steps,
         "scoring, share of rounds": sum(scoring) / sum(r.seconds for r in watch.of_steps),
     }
@@ -162,7 +162,7 @@ def tiny_fits(n_workers: int, sizes: dict[str, Any], direct: bool = False) -> di
         "step": statistics.median(paths),
         "round": statistics.median(rounds),
         "rounds per step": len(watch.of_steps) / (watch.n_steps - 1),
-        "points per step": watch.per_step("look"),
+        "points per step": watch.per_step("expand"),
         "memory": (plain.trace_[-1].seconds - plain.trace_[0].seconds) / n_steps,
     }
 
@@ -178,7 +178,7 @@ def count_traffic(sizes: dict[str, Any], direct: bool) -> dict[str, float]:
         per_byte = time_bytes(client)
     k = statistics.mean(range(3, s.n_steps + 2))
     k_squared = statistics.mean(n**2 for n in range(3, s.n_steps + 2))
-    points = watch.per_step("look")
+    points = watch.per_step("expand")
     needed = needed_bytes(s.n_candidates, s.n_features, 2, (k, k_squared), points)
     return {
         "measured": traffic.per_step,

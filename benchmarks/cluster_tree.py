@@ -23,7 +23,7 @@ import cloudpickle
 import numpy as np
 
 from benchmarks.tables import number
-from fcgboost.cluster.sums import Pieces, branches
+from fcgboost.backends.cluster.sums import Pieces, branches
 
 WORKERS = (2, 16, 64, 256)
 #: A round with so many workers should cost no more than so many times one with two.

@@ -48,12 +48,28 @@ class Fault:
     def path(self) -> Path:
         return PACKAGE / self.file
 
+    def find(self, text: str) -> re.Match[str]:
+        """Return where it fits, however the text is laid out, or raise if that is not one place."""
+        words = re.findall(r"\w+|[^\w\s]", self.was)
+        # The formatter adds a comma where it gives every argument a line.
+        pattern = r"\s*".join(
+            (",?\\s*" if word in ")]}" else "") + re.escape(word) for word in words
+        )
+        places = list(re.finditer(pattern, text))
+        if len(places) != 1:
+            raise ValueError(f"{self.path}: {self.was!r} occurs {len(places)} times, not once")
+        return places[0]
+
     def lines(self, text: str) -> range:
-        """Return the numbers of the lines that it changes, or raise if it does not fit."""
-        if text.count(self.was) != 1:
-            raise SystemExit(f"{self.path}: {self.was!r} must occur once in it")
-        first = text[: text.index(self.was)].count("\n") + 1
-        return range(first, first + self.was.count("\n") + 1)
+        """Return the numbers of the lines that it changes."""
+        place = self.find(text)
+        first = text.count("\n", 0, place.start()) + 1
+        return range(first, first + place[0].count("\n") + 1)
+
+    def planted(self, text: str) -> str:
+        """Return the text with the fault in it."""
+        place = self.find(text)
+        return text[: place.start()] + self.now + text[place.end() :]
 
 
 def read_faults() -> list[Fault]:
@@ -89,8 +105,12 @@ def measure_coverage(repo: Path, data: Path) -> None:
 
 
 def is_own(test: str, file: Path) -> bool:
-    """Whether a test is in the module of tests that has a file's name."""
-    return file.stem in test.partition("::")[0]
+    """Whether a test is in a file of tests that mirrors a file of the package."""
+    module = Path(test.partition("::")[0])
+    room = file.parent.name
+    folder = "tests" if room == "fcgboost" else room.strip("_")
+    name = f"test_{file.stem.strip('_')}"
+    return module.parent.name == folder and module.stem.startswith(name)
 
 
 class Coverage:
@@ -134,7 +154,7 @@ def is_noticed(fault: Fault, tests: Sequence[str], tree: Path) -> tuple[bool, st
     path, list_ = tree / fault.path, tree / "tests-to-run"
     text = path.read_text("utf-8")
     list_.write_text("\n".join(tests), "utf-8")
-    path.write_text(text.replace(fault.was, fault.now), "utf-8")
+    path.write_text(fault.planted(text), "utf-8")
     build_library(tree, path)
     try:
         options = ("-x", "-rfE", "--no-header", *SELECTION, f"@{list_}")

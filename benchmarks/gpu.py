@@ -126,7 +126,7 @@ def stored_pass(run: Run) -> Iterator[Record]:
     device, sizes = run.device, run.sizes
     measured = bandwidths(device, sizes)
     m, n = sizes.skin_rows // 2, min(sizes.stored_candidates, sizes.skin_rows // 2)
-    watch = TimedSelection(AllCandidates(store=True), device.synchronise)
+    watch = TimedSelection(AllCandidates(), device.synchronise)
     clf = gauss(device.name, sizes.stored_steps, selection=watch, n_candidates=n)
     clf.fit(*make_rows(m, 3))
     # The first pass may do work that later ones need not do again.

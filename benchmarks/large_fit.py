@@ -16,7 +16,7 @@ from benchmarks.large_sets import SETS, Part
 from benchmarks.measure import MEBIBYTE, MissingError, peak_memory, seconds
 from benchmarks.rivals import RIVALS, Cost, Fitted, Method, timed
 from fcgboost import FCGBoostClassifier, save_model
-from fcgboost.scores import log_losses
+from fcgboost.evaluation import log_losses
 from paper.contest.counting import stored_numbers
 
 #: Rows of the fit before the clock starts, and of the larger prediction.

@@ -72,7 +72,7 @@ def contest(name: str, split: int, n_rows: int | None = None) -> Part:
 
 def covtype(n_rows: int, split: int = 0, has_all_classes: bool = False) -> Part:
     """Return the first rows of covtype: seven classes, or the second one against the rest."""
-    table = np.load(_covtype_file(), mmap_mode="r")
+    table = np.load(covtype_file(), mmap_mode="r")
     order = np.random.default_rng(split).permutation(len(table))
     own, tests = table[order[:n_rows]], table[order[-N_TEST:]]
     y, y_test = (
@@ -82,7 +82,7 @@ def covtype(n_rows: int, split: int = 0, has_all_classes: bool = False) -> Part:
     return Part(np.ascontiguousarray(own[:, :-1]), y, np.ascontiguousarray(tests[:, :-1]), y_test)
 
 
-def _covtype_file() -> Path:
+def covtype_file() -> Path:
     """Return the file with all rows as numbers, the class last, and make it if need be."""
     if not _READY.exists():
         path = find_file((_COVTYPE,), data_homes())

@@ -1,7 +1,7 @@
 """Other libraries' boosters, set as rivals.toml says: how they are fitted, timed and counted.
 
-LightGBM by its defaults and tuned, CatBoost and ChimeraBoost by their defaults. A rival that is not
-installed is left out by those who measure.
+LightGBM by its defaults and tuned, the others by their defaults. A rival that is not installed is
+left out by those who measure.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
-from importlib.metadata import version
 from importlib.util import find_spec
 from itertools import product
 from pathlib import Path
@@ -66,13 +65,11 @@ class Fitted:
 
 
 @dataclass(frozen=True)
-class Method:
-    """How a method is fitted to rows with a number of threads, and made ready for that."""
+class Library:
+    """What a method is called, and the package that is imported for it."""
 
     title: str
     package: str
-    fit: Callable[[Any, Any, int], Fitted]
-    get_ready: Callable[[Any, Any, int], object]
 
     @property
     def is_installed(self) -> bool:
@@ -80,7 +77,15 @@ class Method:
 
     @property
     def version(self) -> str:
-        return version(self.package)
+        return str(import_module(self.package).__version__)
+
+
+@dataclass(frozen=True)
+class Method(Library):
+    """How a method is fitted to rows with a number of threads, and made ready for that."""
+
+    fit: Callable[[Any, Any, int], Fitted]
+    get_ready: Callable[[Any, Any, int], object]
 
 
 def make_lightgbm(threads: int, **settings: Any) -> Any:
@@ -224,6 +229,13 @@ def _n_leaf_numbers(tree: Any) -> int:
     if tree.lin_coef is None:
         return int(np.size(tree.values))
     return int(np.size(tree.lin_coef) + np.size(tree.lin_feats))
+
+
+def make_xgboost(threads: int) -> Any:
+    """Make XGBoost's classifier."""
+    from xgboost import XGBClassifier
+
+    return XGBClassifier(n_jobs=threads, **SETTINGS["xgboost"])
 
 
 #: By name, in the order of tables.

@@ -52,8 +52,9 @@ def case_of(number: int) -> tuple[FCGBoostClassifier, Any, Any, Any]:
     codes = np.argmax(X[:, :1] * rng.normal(size=n_classes) + rng.normal(size=(n, n_classes)), 1)
     codes[:n_classes] = range(n_classes)
     y = np.array(["no", "yes", "perhaps"])[codes] if rng.random() < 0.5 else codes
-    names = ["auto", "compact", "relu", "gauss", "sigmoid", "polynomial", "tree", "linear", "step"]
-    settings: dict[str, Any] = {"dictionary": str(rng.choice(names)), "random_state": number}
+    families = ["relu", "gauss", "sigmoid", "polynomial", "tree", "linear", "step"]
+    dictionary = str(rng.choice(["auto", "fast", "compact", *families]))
+    settings: dict[str, Any] = {"dictionary": dictionary, "random_state": number}
     settings["n_jobs"] = int(rng.integers(1, 3))
     if rng.random() < 0.8:
         settings["max_iter"] = int(rng.integers(1, 25))

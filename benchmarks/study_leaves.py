@@ -7,8 +7,8 @@ Of the paper's sets the contest's random splits 0, 1, ... (five by default), hal
 those of families in turn, split by split, with a standard error. CPU time of one thread. All
 variants choose ridge and steps on a quarter of the training rows:
 
-- families: the default of fewer than 10,000 rows, at any size
-- leaves: the default of more, at any size; all rows are fitted again
+- families: the preset "fast" as of fewer than 10,000 rows, at any size
+- leaves: the same as of more, at any size; all rows are fitted again
 - solved again: the trees that were grown on three quarters of the rows, their leaves corrected on
   all of them
 - one coefficient: the same growth, but one coefficient for a tree
@@ -24,13 +24,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.model_selection import StratifiedShuffleSplit
 from threadpoolctl import threadpool_limits
 
 from benchmarks.large_sets import Part, contest, covtype
 from benchmarks.made_up import make_up
 from fcgboost import FCGBoostClassifier, FullyCorrective, LearnedCandidates, TreeDictionary, hashing
 from fcgboost.greedy.path import Trace
-from fcgboost.selection.fixed import Choice, Request
+from fcgboost.selection.base import Choice, Request
 from fcgboost.solvers import NewtonSolver
 from fcgboost.training import presets
 
@@ -52,42 +53,53 @@ class Replay(LearnedCandidates):
     def chooser(self, design: Any, n: int, key: int) -> Callable[[Request], list[Choice | None]]:
         trace: Trace = self.trace
         ids = hashing.fingerprint(trace.atoms).tolist()
+        # A record may stand for several steps.
+        places = np.concatenate([step.chosen for step in trace]).tolist()
+        scores = np.concatenate([step.scores for step in trace]).tolist()
 
         def choose(request: Request) -> list[Choice | None]:
-            step = trace[request.k - 1]
-            (place,), (score,) = step.chosen.tolist(), step.scores.tolist()
-            return [Choice(trace.atoms[place : place + 1], ids[place], score)]
+            place = places[request.k - 1]
+            return [Choice(trace.atoms[place : place + 1], ids[place], scores[request.k - 1])]
 
         return choose
 
 
 def with_preset(preset: presets.Preset, X: Any, y: Any, **options: Any) -> FCGBoostClassifier:
-    """Fit the default with another set-up in its place."""
-    kept = presets.PRESETS["auto"]
-    presets.PRESETS["auto"] = preset  # type: ignore[index]
-    model = FCGBoostClassifier(random_state=0, **options)
+    """Fit "fast" with another set-up in its place."""
+    kept = presets.PRESETS["fast"]
+    presets.PRESETS["fast"] = preset  # type: ignore[index]
+    model = FCGBoostClassifier("fast", random_state=0, **options)
     try:
         model.fit(X, y)
         return model
     finally:
-        presets.PRESETS["auto"] = kept  # type: ignore[index]
+        presets.PRESETS["fast"] = kept  # type: ignore[index]
 
 
 def families(X: Any, y: Any) -> FCGBoostClassifier:
-    return with_preset(replace(presets.AUTO, other=None), X, y)
+    return with_preset(replace(presets.FAST, n_many=len(y) + 1), X, y)
 
 
 def leaves(X: Any, y: Any) -> FCGBoostClassifier:
-    return with_preset(replace(presets.AUTO, n_many=0), X, y)
+    return with_preset(replace(presets.FAST, n_many=0), X, y)
 
 
 def solved_again(X: Any, y: Any) -> FCGBoostClassifier:
     """Choose on a quarter of the rows, and correct the leaves of the trees on all of them."""
-    chosen = with_preset(replace(presets.AUTO, n_many=0), X, y, validation_fraction=0.25)
+    split = StratifiedShuffleSplit(1, test_size=0.25, random_state=0)
+    # The only member is the path that the quarter has judged.
+    chosen = with_preset(
+        replace(presets.FAST, n_many=0),
+        X,
+        y,
+        cv=split,
+        ensemble=True,
+    )
     forest = presets.FOREST
+    assert forest.dictionary is not None
     assert forest.solver is not None
     model = FCGBoostClassifier(
-        forest.families[0],
+        forest.dictionary,
         selection=Replay(chosen.trace_),
         scheme=FullyCorrective(forest.solver, forest.growth),
         l2=chosen.l2_ * np.sqrt(0.75),  # a strength over the root of the number of rows
@@ -100,9 +112,9 @@ def solved_again(X: Any, y: Any) -> FCGBoostClassifier:
 
 def one_coefficient(X: Any, y: Any) -> FCGBoostClassifier:
     trees = TreeDictionary(30, max_leaf_nodes=255)
-    forest = replace(presets.FOREST, families=(trees,), strengths=(3.0, 0.3, 0.03))
+    forest = replace(presets.FOREST, dictionary=trees, strengths=(3.0, 0.3, 0.03))
     forest = replace(forest, growth=1.2, solver=NewtonSolver())
-    return with_preset(replace(presets.AUTO, n_many=0, other=forest), X, y)
+    return with_preset(replace(presets.FAST, kinds=(presets.FAMILIES, forest), n_many=0), X, y)
 
 
 VARIANTS = (families, leaves, solved_again, one_coefficient)

@@ -16,9 +16,8 @@ from unittest import mock
 from distributed import Client
 from distributed.comm.tcp import TCP
 
-from fcgboost import Step
-from fcgboost.dask import estimators
-from fcgboost.dask.workers import DaskWorkers
+from fcgboost import Step, dask
+from fcgboost.backends.dask.workers import DaskWorkers
 
 
 @dataclass(frozen=True)
@@ -65,9 +64,9 @@ def watched() -> Iterator[Watch]:
             super().connect()
             watch.n_rows = list(self._client.run(count_rows).values())
 
-        def call(self, method: str, *args: Any) -> Any:
+        def round(self, method: str, *args: Any, **options: Any) -> Any:
             start = time.perf_counter()
-            total = super().call(method, *args)
+            total = super().round(method, *args, **options)
             seconds = time.perf_counter() - start
             if method == "ask":
                 _, verb, *rest = args
@@ -76,14 +75,15 @@ def watched() -> Iterator[Watch]:
                 )
             return total
 
-    with mock.patch.object(estimators, "DaskWorkers", WatchedWorkers):
+    with mock.patch.object(dask, "DaskWorkers", WatchedWorkers):
         yield watch
 
 
 def count_rows(dask_worker: Any) -> int:
     """Return the number of rows for training that a worker has."""
-    parts = [part for one in dask_worker.state.actors.values() for part in one._places[0].values()]
-    return sum(part.n_rows for part in parts if part is not None)
+    shards = dask_worker.state.actors.values()
+    parts = [part for shard in shards for part in shard._datasets[0].parts.values()]
+    return sum(part.count() for part in parts if part is not None)
 
 
 def count_writes() -> None:

@@ -4,22 +4,14 @@ Building and reading the pages needs no network: formulas are plain text, fonts 
 local, and there is no inventory of other projects.
 """
 
-import importlib.util
 import re
 import sys
 from pathlib import Path
-from unittest.mock import MagicMock
 
 import fcgboost
 
 DOCS = Path(__file__).parent
 sys.path.insert(0, str(DOCS))
-
-# Mock Dask if it is not installed. (Sphinx's own mocks cannot be called, and decorators are.)
-if importlib.util.find_spec("distributed") is None:
-    for name in ("", ".array", ".base", ".delayed", ".optimization"):
-        sys.modules[f"dask{name}"] = MagicMock()
-    sys.modules |= {name: MagicMock() for name in ("cloudpickle", "distributed", "psutil")}
 
 project = "fcgboost"
 author = "The fcgboost developers"

@@ -76,8 +76,8 @@ print(f"{sure.mean():.1%} of the probabilities are exactly 0 or 1")
 print(f"largest true probability among the zeros: {truth[probability == 0.0].max():.3f}")
 
 # %%
-# ``link="power"`` fits a curve of two parameters to held-out rows instead. The default
-# dictionary does so; single families do when asked.
+# ``link="power"`` fits a curve of two parameters to held-out rows instead. The presets do so;
+# single families do when asked.
 options = {"validation_fraction": 0.25, "random_state": 0}
 theory = FCGBoostClassifier("relu", **options).fit(X, y)
 linked = FCGBoostClassifier("relu", link="power", **options).fit(X, y)

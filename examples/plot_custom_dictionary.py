@@ -27,12 +27,10 @@ from fcgboost.parts import check_positive
 class CosineDictionary(InnerProductDictionary):
     """Cosine waves whose typical length, in standardised units, is 2 pi times `width`."""
 
-    def __init__(self, width=1.0, scaling="none"):
+    def __init__(self, width=1.0):
         self.width = width
-        self.scaling = scaling
 
     def check_parameters(self):
-        super().check_parameters()
         check_positive(self, "width")
 
     def candidates(self, sample, n, key):

@@ -46,7 +46,7 @@ class Backfitting(Scheme):
             for position in [newest, *range(len(coef))]:
                 coef[position] += line_search(problem, coef, position)
         # A solution records how far it is from optimal.
-        point = problem.look(coef)
+        point = problem.expand(coef)
         residual = np.abs(point.gradient).max() / problem.gradient_scale
         status = Status.CONVERGED if residual < 1e-10 else Status.NOT_CONVERGED
         return Solution(coef, point.objective, status, self.n_sweeps, residual)

@@ -9,6 +9,7 @@ rests on (permutation importance), and what drove one prediction (Shapley values
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_breast_cancer
+from sklearn.inspection import permutation_importance
 from sklearn.model_selection import train_test_split
 
 from fcgboost import FCGBoostClassifier
@@ -42,9 +43,13 @@ ContributionDisplay.from_explanation(found, row=row, classes=clf.classes_)
 # here, share both, and a shuffled one is often hardly missed.
 figure, axes = plt.subplots(1, 2, figsize=(13, 4.6), layout="constrained")
 FeatureInfluenceDisplay.from_estimator(clf, n_shown=8, ax=axes[0])
-FeatureInfluenceDisplay.from_estimator(
-    clf, X_test, y_test, method="permutation", n_shown=8, ax=axes[1]
-)
+permuted = permutation_importance(clf, X_test, y_test, n_repeats=10, random_state=0)
+FeatureInfluenceDisplay(
+    permuted.importances_mean,
+    list(X_test.columns),
+    errors=permuted.importances_std,
+    xlabel="drop in accuracy when permuted",
+).plot(axes[1], n_shown=8)
 plt.show()
 
 # %%

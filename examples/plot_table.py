@@ -7,6 +7,7 @@ column holds, and no encoder, imputer or scaler is needed.
 """
 
 import matplotlib.pyplot as plt
+from sklearn.inspection import permutation_importance
 from sklearn.metrics import classification_report
 from sklearn.model_selection import train_test_split
 
@@ -46,5 +47,11 @@ print(clf.predict_proba(strange).round(2))
 # %%
 # Permutation importance, one bar per column of the table: how much accuracy is lost when the
 # column is shuffled.
-FeatureInfluenceDisplay.from_estimator(clf, X_test, y_test, method="permutation")
+permuted = permutation_importance(clf, X_test, y_test, n_repeats=10, random_state=0)
+FeatureInfluenceDisplay(
+    permuted.importances_mean,
+    list(X_test.columns),
+    errors=permuted.importances_std,
+    xlabel="drop in accuracy when permuted",
+).plot()
 plt.show()

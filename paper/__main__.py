@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from fcgboost.cli import EXIT_STATUS, run_command
-from fcgboost.cli.arguments import JSON, count
+from fcgboost.cli.arguments import count
 from paper import commands
 from paper.base import PRESETS, SPLITS
 from paper.registry import EXPERIMENTS
@@ -174,7 +174,7 @@ def _add_data(added: Any) -> None:
         metavar="FILE",
         help=".csv .tsv .parquet .arrow, text also .gz (default: NAME.csv)",
     )
-    parser.add_argument("--json", **JSON)
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 def _add_demo(added: Any) -> None:

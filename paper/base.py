@@ -21,7 +21,7 @@ PRESETS: tuple[Preset, ...] = get_args(Preset)
 SPLITS: tuple[Split, ...] = get_args(Split)
 
 
-#: How far `fcgboost.scores.log_losses` keeps probabilities away from 0 and 1.
+#: How far `fcgboost.evaluation.log_losses` keeps probabilities away from 0 and 1.
 CLIPPING = "1/(2m), m being the number of test rows"
 
 

@@ -1,11 +1,16 @@
-"""Settings that every test shares, and which of its cases `make test` leaves to `make test-all`."""
+"""Settings that every test shares, and which of its cases `make test` leaves to `make test-all`.
+
+Cases that are slow, or that a `covering` test can do without, are not even collected, because
+collecting them takes seconds in each worker. `FCGBOOST_TESTS=all` collects them.
+"""
 
 import os
-from collections import defaultdict
-from zlib import crc32
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import settings
+
+from tests.suites.covering import covering_cases
 
 # Figures are drawn in memory; must be set before anything imports matplotlib.
 os.environ["MPLBACKEND"] = "Agg"
@@ -13,10 +18,14 @@ os.environ["MPLBACKEND"] = "Agg"
 # The same examples on every run, and no time limit that a busy machine could break.
 settings.register_profile("quick", derandomize=True, deadline=None, max_examples=10)
 settings.register_profile("thorough", derandomize=True, deadline=None, max_examples=50)
+# Other examples on every run; what failed is kept in `.hypothesis` and tried first the next time.
+settings.register_profile("explore", deadline=None, max_examples=300, print_blob=True)
 settings.load_profile("quick")
 
+COLLECTS_ALL = os.environ.get("FCGBOOST_TESTS") == "all"
 
-def pytest_configure(config):
+
+def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers",
         "covering: few cases show every value of every parameter; the others of the full "
@@ -24,18 +33,41 @@ def pytest_configure(config):
     )
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items):
-    """Mark as slow what adds no value to the cases of a `covering` test."""
-    shown = defaultdict(set)
-    # In an order that mixes the parameters and does not depend on the other tests.
-    for item in sorted(items, key=lambda item: crc32(item.nodeid.encode())):
-        is_elsewhere = item.get_closest_marker("slow") or item.get_closest_marker("extras")
-        if not item.get_closest_marker("covering") or is_elsewhere:
-            continue
-        # Some values cannot be hashed; each is one object in all cases that have it.
-        values = {(name, id(value)) for name, value in item.callspec.params.items()}
-        test = item.nodeid.partition("[")[0]
-        if values <= shown[test]:
-            item.add_marker(pytest.mark.slow)
-        shown[test] |= values
+def is_marked(metafunc: pytest.Metafunc, case, *names: str) -> bool:
+    marks = [*case.marks, *metafunc.definition.iter_markers()]
+    return any(mark.name in names for mark in marks)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> Iterator[None]:
+    """Drop the slow cases of a test, or mark as slow those that `covering` makes so."""
+    yield
+    # pytest has no public name for the cases of a test before they become items.
+    cases = metafunc._calls
+    slow = [case for case in cases if is_marked(metafunc, case, "slow")]
+    if metafunc.definition.get_closest_marker("covering"):
+        candidates = [case for case in cases if not is_marked(metafunc, case, "slow", "extras")]
+        covering = covering_cases([case.indices for case in candidates])
+        redundant = [case for i, case in enumerate(candidates) if i not in covering]
+        for case in redundant:
+            case.marks.append(pytest.mark.slow.mark)
+        slow += redundant
+    # A test of which nothing is left would look like a test without parameters.
+    if not COLLECTS_ALL and len(slow) < len(cases):
+        dropped = {id(case) for case in slow}
+        metafunc._calls = [case for case in cases if id(case) not in dropped]
+
+
+@pytest.fixture
+def same_splits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let fits in memory hold out the rows that fits on workers do, which have no folds."""
+    from fcgboost import estimators
+    from fcgboost.training import run
+    from tests.suites import workers
+
+    monkeypatch.setattr(estimators, "resolve", workers.resolve_without_folds)
+    monkeypatch.setattr(run, "split_data", workers.split_by_limits)
+    monkeypatch.setattr(run, "one_split", workers.one_split_by_limits)
+    n_folds = run._n_folds
+    # Whatever the size of the data, one part.
+    monkeypatch.setattr(run, "_n_folds", lambda settings, data: min(1, n_folds(settings, data)))

@@ -15,15 +15,19 @@ pytest.importorskip("distributed")
 
 import dask.array as da
 import dask.dataframe as dd
-from suites.clusters import cluster_of, in_chunks, noisy
 
 from fcgboost import FCGBoostClassifier, SampledCandidates, Status
+from fcgboost.backends.dask.collections import make_table
+from fcgboost.backends.dask.workers import DaskWorkers, find_workers, share_out
 from fcgboost.dask import DaskFCGBoostClassifier
-from fcgboost.dask.collections import make_table
-from fcgboost.dask.workers import DaskWorkers, find_workers, share_out
 from fcgboost.tables import inputs
+from tests.suites.clusters import cluster_of, in_chunks, noisy
 
-pytestmark = [pytest.mark.extras, pytest.mark.xdist_group("dask")]
+pytestmark = [
+    pytest.mark.extras,
+    pytest.mark.usefixtures("same_splits"),
+    pytest.mark.xdist_group("dask"),
+]
 
 
 @pytest.fixture(scope="module", params=[1, 2, 4])
@@ -248,7 +252,7 @@ def test_callbacks_and_progress_hear_every_step(client, capsys):
     model.set_callbacks(rule).fit(*in_chunks(*noisy(), (300, 300)))
     assert heard == [1, 2, 3, 4]
     assert model.status_ is Status.CALLBACK
-    assert "step 4/10" in capsys.readouterr().err
+    assert "40 %  step 4  atoms 4" in capsys.readouterr().err
 
 
 def test_the_dashboard_shows_names(client):
@@ -326,7 +330,7 @@ def test_workers_get_equal_shares_of_the_rows(client):
     table = make_table(*in_chunks(X, y, (40,) * 15), None)
     with client.as_current():
         shares = share_out(client, table.parts, list(find_workers(client)))
-    rows = [sum(len(r.y) for r in client.gather([*some.values()])) for some in shares.values()]
+    rows = [sum(len(r.codes) for r in client.gather([*some.values()])) for some in shares.values()]
     assert sorted(rows) == [280, 320]
 
 

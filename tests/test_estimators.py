@@ -24,7 +24,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from fcgboost import (
     AdmmSolver,
     FCGBoostClassifier,
-    FCGBoostClassifierCV,
     GradientDescentSolver,
     ReluDictionary,
     Status,
@@ -41,12 +40,14 @@ LOSSES = ["squared_hinge", "hinge", "cubed_hinge", "square"]
 FEW = {"max_iter": 8, "random_state": 0}
 
 CHECKED = [
-    FCGBoostClassifier(),
+    FCGBoostClassifier(cv=2, **FEW),
     FCGBoostClassifier("gauss", **FEW),
-    FCGBoostClassifierCV(["gauss"], cv=2, max_iter=2),
+    FCGBoostClassifier("gauss", cv=2, max_iter=2),
 ]
 VARIANTS = [
+    FCGBoostClassifier(),
     FCGBoostClassifier("gauss"),
+    FCGBoostClassifier("fast"),
     FCGBoostClassifier("compact"),
     FCGBoostClassifier(TreeDictionary(depth=3), **FEW),
     FCGBoostClassifier(UnionDictionary([ReluDictionary(), TreeDictionary()]), **FEW),
@@ -59,8 +60,8 @@ VARIANTS = [
     FCGBoostClassifier("gauss", validation_fraction=0.2, **FEW),
     FCGBoostClassifier("gauss", class_weight="balanced", normalize=True, **FEW),
     FCGBoostClassifier("gauss", fit_intercept=False, standardize=False, **FEW),
-    FCGBoostClassifierCV(),
-    FCGBoostClassifierCV(["gauss"], l2s=[0.01, 0.1], cv=3, max_iter=3),
+    FCGBoostClassifier("gauss", l2=[0.01, 0.1], cv=3, max_iter=3),
+    FCGBoostClassifier("gauss", l2=[0.01, 0.1], cv=3, ensemble=False),
 ]
 # What a part can break, and what costs little.
 QUICK = {"check_estimators_pickle", "check_fit_idempotent"}
@@ -81,7 +82,7 @@ def each_check(checked, variants):
     for estimator, check in checks:
         name = check.func.__name__
         is_long = name in LONG or (name == VARIED and bool(check.keywords))
-        is_slow = repr(estimator) == "FCGBoostClassifier()" and is_long
+        is_slow = estimator.dictionary == "auto" and is_long
         cases.append(pytest.param(estimator, check, marks=[pytest.mark.slow] * is_slow))
     for estimator, check in parametrize_with_checks(variants).mark.args[1]:
         is_slow = check.func.__name__ not in QUICK
@@ -168,16 +169,6 @@ def test_a_polars_frame_gives_its_names_and_the_model_of_its_values():
     np.testing.assert_allclose(
         framed.decision_function(frame), plain.decision_function(X), rtol=1e-12
     )
-
-
-def test_a_search_knows_the_names_of_a_data_frame():
-    X, y = two_classes(40)
-    frame = pd.DataFrame(X, columns=["width", "height"])
-    search = FCGBoostClassifierCV(["gauss"], cv=2, max_iter=2, random_state=0).fit(frame, y)
-    assert search.feature_names_in_.tolist() == ["width", "height"]
-    assert search.best_estimator_.feature_names_in_.tolist() == ["width", "height"]
-    with pytest.raises(ValueError, match="feature names"):
-        search.predict(frame[["height", "width"]])
 
 
 @pytest.mark.parametrize("dtype", [int, bool, object, np.int8])
@@ -277,7 +268,7 @@ def test_the_hinge_has_no_probabilities_and_says_what_has(method):
     X, y = two_classes()
     model = few_steps(loss="hinge").fit(X, y)
     assert not hasattr(model, method)
-    assert not hasattr(FCGBoostClassifierCV(loss="hinge"), method)
+    assert not hasattr(few_steps(loss="hinge", cv=2), method)
     with pytest.raises(AttributeError) as caught:
         getattr(model, method)
     assert "squared_hinge" in str(caught.value.__cause__)
@@ -367,9 +358,9 @@ def test_tools_that_choose_features_go_by_the_importances(dictionary):
     assert not hasattr(clf, "coef_")
 
 
-def test_both_classes_are_classifiers():
-    assert is_classifier(FCGBoostClassifier("gauss"))
-    assert is_classifier(FCGBoostClassifierCV())
+def test_it_is_a_classifier_of_31_parameters():
+    assert is_classifier(FCGBoostClassifier())
+    assert len(FCGBoostClassifier().get_params()) == 31
 
 
 # Together with the rest of scikit-learn
@@ -396,17 +387,53 @@ def test_weights_are_routed_through_pipelines_and_searches():
     np.testing.assert_array_equal(seen[-1], weights)
 
 
-def test_a_search_takes_routed_weights_and_groups():
+@pytest.mark.parametrize("is_routed", [False, True])
+def test_groups_are_requested_unless_said_otherwise(is_routed):
     X, y = two_classes(60)
-    groups = np.arange(60) % 3
-    with sklearn.config_context(enable_metadata_routing=True):
-        search = FCGBoostClassifierCV(["gauss"], cv=GroupKFold(2), max_iter=2, random_state=0)
-        search.set_fit_request(sample_weight=True, groups=True)
-        search.set_score_request(sample_weight=True)
-        result = cross_validate(
-            search, X, y, cv=2, params={"sample_weight": np.ones(60), "groups": groups}
-        )
+    groups = np.arange(60) % 6
+    seen = []
+
+    class Spy(FCGBoostClassifier):
+        def fit(self, X, y, sample_weight=None, *, groups=None):
+            seen.append(groups)
+            return super().fit(X, y, sample_weight, groups=groups)
+
+    model = Spy("gauss", cv=GroupKFold(2), max_iter=2, random_state=0)
+    with sklearn.config_context(enable_metadata_routing=is_routed):
+        if not is_routed:
+            model.fit(X, y, groups=groups)
+            np.testing.assert_array_equal(seen, [groups])
+            return
+        result = cross_validate(model, X, y, cv=GroupKFold(3), params={"groups": groups})
     assert np.isfinite(result["test_score"]).all()
+    assert [sorted(set(given)) for given in seen] == [
+        sorted(set(groups[train])) for train, _ in GroupKFold(3).split(X, y, groups)
+    ]
+
+
+@pytest.mark.parametrize("grid", [{"cv": [2, 3]}, {"ensemble": [True, False]}])
+def test_a_grid_search_compares_folds(grid):
+    X, y = two_classes()
+    search = GridSearchCV(few_steps(max_iter=3, cv=2), grid, cv=2, error_score="raise").fit(X, y)
+    ((name, value),) = search.best_params_.items()
+    assert getattr(search.best_estimator_, name) == value
+    n_members = {2: 2, 3: 3, True: 2, False: 1}[value]
+    assert len(search.best_estimator_.members_) == n_members
+
+
+def test_an_ensemble_survives_pickling_and_cloning():
+    X, y = three_classes()
+    model = few_steps(cv=3, metrics="accuracy").fit(X, y)
+    loaded = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(loaded.decision_function(X), model.decision_function(X))
+    np.testing.assert_array_equal(loaded.oof_decision_function_, model.oof_decision_function_)
+    np.testing.assert_array_equal(loaded.member_weights_, model.member_weights_)
+    assert loaded.oof_score_ == model.oof_score_
+    np.testing.assert_array_equal(loaded.truncate(3).predict(X), model.truncate(3).predict(X))
+    twin = clone(model)
+    assert twin.cv == 3
+    assert not hasattr(twin, "members_")
+    np.testing.assert_array_equal(twin.fit(X, y).decision_function(X), model.decision_function(X))
 
 
 def test_validation_scores_do_not_depend_on_metadata_routing():
@@ -512,7 +539,8 @@ def test_a_rule_sees_every_step_of_the_trace():
     X, y = two_classes()
     seen = []
     model = few_steps().set_callbacks(seen.append).fit(X, y)
-    assert seen == list(model.trace_)
+    told = [{**vars(step), "progress": None} for step in seen]
+    assert told == [vars(step) for step in model.trace_]
 
 
 @pytest.mark.parametrize("wrong", [3, "stop", None, FCGBoostClassifier, [len]], ids=repr)

@@ -1,124 +1,162 @@
-"""Other people's explainers and selectors of features take our classifiers as they are."""
+"""The description of a model names its columns, their influence and its atoms."""
+
+import dataclasses
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
-from sklearn.datasets import make_classification
-from sklearn.feature_selection import RFE, RFECV, SelectFromModel
 
-from fcgboost import FCGBoostClassifier, FCGBoostClassifierCV
+from fcgboost import FCGBoostClassifier, load_model
+from fcgboost.datasets import make_customers
+from fcgboost.inspection import dictionary_name, encoding_of, kind_of
+from fcgboost.tables.inputs import Inputs
+from fcgboost.wording import number
+from tests.suites.averages import average_of, mixed_average
+from tests.suites.pages import mixed
 
 
 @pytest.fixture(scope="module")
-def data():
-    X, y = make_classification(
-        300, 6, n_informative=3, n_redundant=0, shuffle=False, class_sep=1.5, random_state=0
+def clf() -> FCGBoostClassifier:
+    table = make_customers(300, random_state=0)
+    y = table.pop("churned")
+    model = FCGBoostClassifier("gauss", max_iter=4, random_state=0)
+    model._accepts_strays = True
+    return model.fit(table, y)
+
+
+def test_every_column_has_a_kind_and_an_encoding(clf: FCGBoostClassifier) -> None:
+    facts = clf.describe().to_dict()
+    assert [column["name"] for column in facts["columns"]] == list(clf.feature_names_in_)
+    for column, record in zip(clf.columns_, facts["columns"], strict=True):
+        assert record["treatment"] == encoding_of(column)
+        assert (kind_of(column) == "left out") == record["treatment"].startswith("left out: ")
+
+
+def test_influence_and_atoms_are_those_of_the_model(clf: FCGBoostClassifier) -> None:
+    facts = clf.describe().to_dict()
+    np.testing.assert_array_equal(list(facts["influence"].values()), clf.feature_importances_)
+    [member] = facts["members"]
+    assert [atom["coef"] for atom in member["atoms"]] == clf.atom_coef_.T.tolist()
+    assert sum(facts["families"].values()) == facts["n_atoms"] == clf.n_atoms_
+
+
+def test_printing_shows_the_largest_atoms_and_columns(clf: FCGBoostClassifier) -> None:
+    text = clf.describe().text(top=2)
+    assert text.startswith(f"A model with {clf.n_atoms_} Gauss atoms that")
+    assert "distinguishes no and yes." in text
+    best = clf.feature_names_in_[np.argmax(clf.feature_importances_)]
+    assert "The columns that matter most\n\ncolumn" in text
+    assert str(best) in text.split("The columns that matter most")[1]
+    assert len(text.split("The 2 largest atoms\n\n")[1].splitlines()) == 3
+
+
+def test_recorded_scores_are_shown_with_their_baseline(
+    clf: FCGBoostClassifier, tmp_path: Path
+) -> None:
+    score = {"value": 0.75, "low": 0.5, "high": 0.875}
+    test = {"n_samples": 40, "scores": {"accuracy": score}}
+    about = {"test": {**test, "baseline": {"class": "no", "accuracy": 0.625}}}
+    clf.save_model(tmp_path / "m.json", about=about)
+    text = str(load_model(tmp_path / "m.json").describe())
+    assert "On the 40 held-out rows\nBaseline (always no): accuracy 0.6250" in text
+    assert "accuracy  0.7500  0.5000  0.8750" in text
+
+
+@pytest.mark.parametrize(
+    "about",
+    [
+        {"test": []},
+        {"test": {"scores": 1, "baseline": {"class": 1}}},
+        {"test": {"scores": {"odd": {"value": "x"}, "accuracy": 0.9}}, "data": "d", "ended": {}},
+        {"ended": {"seconds": "long"}},
+    ],
+)
+def test_what_users_stored_in_place_of_scores_is_shown_as_far_as_it_is_valid(
+    clf: FCGBoostClassifier, tmp_path: Path, about: dict[str, object]
+) -> None:
+    clf.save_model(tmp_path / "m.json", about=about)
+    text = str(load_model(tmp_path / "m.json").describe())
+    assert text.startswith(f"A model with {clf.n_atoms_} Gauss atoms")
+
+
+def test_a_constant_model_says_so() -> None:
+    X = pd.DataFrame({"a": np.zeros(20)})
+    constant = FCGBoostClassifier("linear", max_iter=2).fit(X, [0, 1] * 10)
+    assert constant.n_atoms_ == 0
+    assert "The model is constant: it has no atoms." in str(constant.describe())
+    assert dictionary_name(constant.model_.dictionary) == "linear"
+
+
+def test_sparse_centres_are_described_by_what_is_not_zero() -> None:
+    rows = sparse.random(60, 40, 0.1, "csr", random_state=0)
+    y = np.asarray(rows[:, :20].sum(axis=1)).ravel() > 1.0
+    clf = FCGBoostClassifier("gauss", max_iter=4, random_state=0).fit(rows, y)
+    texts = clf.describe().atom_texts(range(clf.n_atoms_))
+    dense = clf.model_.atoms.toarray()[:, :40]
+    for text, row in zip(texts, dense, strict=True):
+        assert "= 0," not in text
+        largest = int(np.argmax(np.abs(row / clf.model_.scale)))
+        assert text.startswith(f"near feature {largest + 1} = {number(row[largest])}")
+
+
+@pytest.fixture(scope="module")
+def average() -> FCGBoostClassifier:
+    return mixed_average(*mixed(300, 0))
+
+
+def test_an_average_is_described_by_kinds_of_members(average: FCGBoostClassifier) -> None:
+    text = average.describe().text(top=3)
+    assert (
+        "The model is the average of 4 members: 2 of ReLU, tree and Gauss atoms (weight 0.4) and "
+        "2 forests (weight 0.6)." in text
     )
-    return X, y
+    assert "Every member learns its own encodings" in text
+    heads, *kinds = text.split("Members\n\n")[1].split("\n\n")[0].splitlines()
+    assert heads.split("  ")[0] == "members"
+    assert [" ".join(line.split()) for line in kinds] == [
+        "2 of ReLU, tree and Gauss atoms 0.1 to 1.1 9 to 10 9 to 10",
+        "2 forests 0.1 to 1.1 4 to 5 4 to 5",
+    ]
+    rows = text.split("The 3 largest atoms\n\n")[1].splitlines()[1:]
+    sizes = np.hstack([member.weight * member.model.coef for member in average.members_])
+    largest = -np.sort(-np.abs(sizes[0]))[:3]
+    np.testing.assert_allclose([abs(float(row.split()[2])) for row in rows], largest, rtol=1e-3)
 
 
-@pytest.fixture(scope="module", params=["auto", "compact", "tree"])
-def classifier(request, data):
-    return FCGBoostClassifier(request.param, random_state=0).fit(*data)
+def test_atoms_of_members_have_features_of_their_own(
+    average: FCGBoostClassifier,
+) -> None:
+    texts = average.describe().atom_texts(np.arange(average.n_atoms_)[::-1])[::-1]
+    first = 0
+    for member in average.members_:
+        n = member.model.n_atoms
+        alone = average_of([average], [1.0])
+        alone.members_ = (member,)
+        expected = alone.describe().atom_texts(range(n))
+        found = [text.removeprefix("tree: ") for text in texts[first : first + n]]
+        assert found == [text.removeprefix("tree: ") for text in expected]
+        first += n
 
 
-@pytest.mark.extras
-def test_an_explainer_of_decision_values_agrees(classifier, data):
-    shap = pytest.importorskip("shap")
-    X, _ = data
-    background, rows = X[:40], X[50:55]
-    masker = shap.maskers.Independent(background, max_samples=40)
-    theirs = shap.Explainer(classifier.decision_function, masker, algorithm="exact")(rows)
-    ours = classifier.explain(rows, background=background)
-    np.testing.assert_allclose(ours.values, theirs.values, atol=1e-9)
-    np.testing.assert_allclose(ours.base_values, theirs.base_values, atol=1e-9)
-    # What shap chooses by itself draws permutations.
-    drawn = shap.Explainer(classifier.decision_function, masker, seed=0)(rows)
-    largest = np.abs(ours.values).max()
-    np.testing.assert_allclose(ours.values, drawn.values, atol=0.1 * largest)
+def test_programs_get_every_member(average: FCGBoostClassifier) -> None:
+    facts = average.describe().to_dict()
+    assert [member["weight"] for member in facts["members"]] == [0.1, 0.4, 0.3, 0.2]
+    for member, record in zip(average.members_, facts["members"], strict=True):
+        assert [atom["coef"] for atom in record["atoms"]] == member.model.coef.T.tolist()
+        assert record["features"] == member.inputs.names()
+        assert (record["l2"], record["n_steps"]) == (member.l2, member.n_iter)
+    assert sum(facts["families"].values()) == facts["n_atoms"] == average.n_atoms_
 
 
-@pytest.mark.extras
-def test_an_explainer_of_probabilities_adds_up(classifier, data):
-    shap = pytest.importorskip("shap")
-    X, _ = data
-    rows = X[50:53]
-    found = shap.Explainer(classifier.predict_proba, X[:40], seed=0)(rows)
-    assert found.values.shape == (3, 6, 2)
-    total = found.base_values + found.values.sum(axis=1)
-    np.testing.assert_allclose(total, classifier.predict_proba(rows), atol=1e-9)
-    np.testing.assert_allclose(found.values[:, :, 0], -found.values[:, :, 1], atol=1e-9)
-    # Columns that matter to the decision value matter to the probability, in the same direction.
-    ours = classifier.explain(rows, background=X[:40]).values
-    at = np.abs(ours).argmax(axis=1)
-    assert (np.sign(ours[range(3), at]) == np.sign(found.values[range(3), at, 1])).all()
-
-
-@pytest.mark.extras
-def test_no_explainer_of_other_models_is_taken(classifier, data):
-    shap = pytest.importorskip("shap")
-    # Nothing that looks like a linear model, or like a tree of another library.
-    with pytest.raises(TypeError, match="not callable"):
-        shap.Explainer(classifier, data[0])
-    assert not hasattr(classifier, "coef_")
-
-
-@pytest.mark.extras
-def test_pictures_of_shap_take_our_values(classifier, data):
-    shap = pytest.importorskip("shap")
-    found = classifier.explain(data[0][:20])
-    theirs = shap.Explanation(
-        found.values, found.base_values, found.data, feature_names=found.feature_names
-    )
-    for draw, rows in ((shap.plots.waterfall, theirs[0]), (shap.plots.beeswarm, theirs)):
-        ax = draw(rows, show=False)
-        names = {label.get_text().split(" = ")[-1] for label in ax.get_yticklabels()}
-        assert set(found.feature_names) <= names
-        ax.figure.clear()
-
-
-def test_selection_by_importances_agrees_with_them(data):
-    X, y = data
-    classifier = FCGBoostClassifier("tree", max_iter=20, random_state=0)
-    selector = SelectFromModel(classifier, max_features=3, threshold=-np.inf).fit(X, y)
-    importances = selector.estimator_.feature_importances_
-    np.testing.assert_array_equal(np.sort(np.argsort(-importances)[:3]), selector.get_support(True))
-    assert selector.transform(X).shape == (300, 3)
-    prefit = SelectFromModel(classifier.fit(X, y), prefit=True, threshold="mean")
-    expected = classifier.feature_importances_ >= classifier.feature_importances_.mean()
-    prefit.fit(X, y)
-    np.testing.assert_array_equal(prefit.get_support(), expected)
-
-
-@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array, pd.DataFrame])
-def test_features_that_tell_nothing_are_eliminated(make, data):
-    X, y = data
-    names = [f"column {j}" for j in range(X.shape[1])]
-    rows = make(X, columns=names) if make is pd.DataFrame else make(X)
-    classifier = FCGBoostClassifier("relu", max_iter=10, random_state=0)
-    selector = RFE(classifier, n_features_to_select=3).fit(rows, y)
-    assert set(selector.get_support(True)) == {0, 1, 2}
-    # The ranking is that of importances, fitted again after every elimination.
-    left = list(range(6))
-    while len(left) > 3:
-        fitted = FCGBoostClassifier("relu", max_iter=10, random_state=0).fit(X[:, left], y)
-        worst = left.pop(int(np.argmin(fitted.feature_importances_)))
-        assert selector.ranking_[worst] == len(left) - 1
-
-
-def test_elimination_with_cross_validation(data):
-    X, y = data
-    classifier = FCGBoostClassifier("tree", max_iter=10, random_state=0)
-    selector = RFECV(classifier, cv=3).fit(X, y)
-    assert 1 <= selector.n_features_ <= 6
-    assert selector.get_support()[:3].any()
-    # Of equal scores RFECV takes the fewest features.
-    scores = selector.cv_results_["mean_test_score"]
-    assert selector.n_features_ == selector.cv_results_["n_features"][np.argmax(scores)]
-
-
-def test_a_search_selects_features_too(data):
-    X, y = data
-    search = FCGBoostClassifierCV("tree", max_iter=5, cv=2, random_state=0)
-    assert SelectFromModel(search).fit(X, y).transform(X).shape[1] < 6
+def test_a_column_is_encoded_as_for_the_first_member_that_uses_it(
+    average: FCGBoostClassifier,
+) -> None:
+    first, *others = average.members_
+    age, *rest = first.inputs.columns
+    bare = Inputs([dataclasses.replace(age, outputs=()), *rest])
+    other = average_of([average] * 4, [0.25] * 4)
+    other.members_ = (dataclasses.replace(first, inputs=bare), *others)
+    columns = other.describe().columns
+    assert columns == (others[0].inputs.columns[0], *rest)

@@ -5,8 +5,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
-from strategies import load_example
-from suites.losses import checks_for
 
 from fcgboost.losses import (
     CubedHinge,
@@ -16,6 +14,8 @@ from fcgboost.losses import (
     SquaredHinge,
     class_probabilities,
 )
+from tests.suites.losses import checks_for
+from tests.suites.strategies import load_example
 
 HuberisedSquaredHinge = load_example("plot_custom_loss").HuberisedSquaredHinge
 LOSSES = [

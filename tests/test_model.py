@@ -10,7 +10,6 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from scipy import sparse
-from suites.marks import also
 
 from fcgboost import FCGBoostClassifier
 from fcgboost import model as model_module
@@ -25,6 +24,7 @@ from fcgboost.dictionaries import (
 )
 from fcgboost.model import Model
 from fcgboost.stopping import Status
+from tests.suites.marks import also
 
 N_FEATURES = 3
 

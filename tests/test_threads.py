@@ -8,12 +8,13 @@ from functools import partial
 import joblib
 import numpy as np
 import pytest
+from sklearn import config_context
 from threadpoolctl import ThreadpoolController
 
-from fcgboost import AllCandidates, FCGBoostClassifier, threads
+from fcgboost import FCGBoostClassifier, threads
 from fcgboost.datasets import make_simulation
-from fcgboost.designs import views
-from fcgboost.designs.devices import Host
+from fcgboost.designs import scoring
+from fcgboost.designs.devices import HostDevice
 from fcgboost.threads import SharedLimit, allowed
 
 
@@ -73,8 +74,8 @@ def pool_sizes(fit):
 
     with pytest.MonkeyPatch.context() as patch:
         # Many small blocks, so that threads have something to share.
-        patch.setattr(Host, "block_entries", 1000)
-        patch.setattr(views, "_AT_ONCE", 16)
+        patch.setattr(HostDevice, "block_entries", 1000)
+        patch.setattr(scoring, "_AT_ONCE", 16)
         patch.setattr(threads, "each", recorded)
         result = fit()
     return sizes, result
@@ -82,10 +83,7 @@ def pool_sizes(fit):
 
 def fit_with_all_cores(seed):
     X, y = make_simulation(300, noise="uniform", level=0.2, random_state=0)
-    selection = AllCandidates(store=False)
-    model = FCGBoostClassifier(
-        "gauss", selection=selection, n_jobs=-1, max_iter=8, random_state=seed
-    )
+    model = FCGBoostClassifier("gauss", selection="all", n_jobs=-1, max_iter=8, random_state=seed)
     sizes, _ = pool_sizes(lambda: model.fit(X, y))
     return sizes, allowed(1000), blas_threads(), model.atom_coef_
 
@@ -93,9 +91,7 @@ def fit_with_all_cores(seed):
 def test_a_fit_on_its_own_uses_the_threads_it_is_given():
     X, y = make_simulation(300, random_state=0)
     for n_jobs in (2, 3):
-        model = FCGBoostClassifier(
-            "gauss", selection=AllCandidates(store=False), n_jobs=n_jobs, max_iter=3
-        )
+        model = FCGBoostClassifier("gauss", selection="all", n_jobs=n_jobs, max_iter=3)
         sizes, _ = pool_sizes(partial(model.fit, X, y))
         assert set(sizes) == {n_jobs}
     sizes, _ = pool_sizes(partial(model.set_params(n_jobs=1).fit, X, y))
@@ -144,18 +140,16 @@ def test_by_default_two_processes_share_the_cores(monkeypatch):
         assert all(size <= share for size in sizes)
 
 
-@pytest.mark.parametrize("store", [True, False])
+@pytest.mark.parametrize("memory", [1024, 1e-6])
 @pytest.mark.parametrize("name", ["gauss", "polynomial", "sigmoid", "relu"])
-def test_results_do_not_depend_on_the_threads_to_the_last_bit(name, store):
+def test_results_do_not_depend_on_the_threads_to_the_last_bit(name, memory):
     X, y = make_simulation(300, noise="uniform", level=0.2, random_state=0)
     y = np.digitize(X[:, 1] + 0.1 * y, [0.4, 0.8])
-    selection = AllCandidates(store=store)
     models = []
     for n_jobs in (1, 2, 5):
-        model = FCGBoostClassifier(
-            name, selection=selection, n_jobs=n_jobs, max_iter=8, random_state=0
-        )
-        sizes, model = pool_sizes(partial(model.fit, X, y))
+        model = FCGBoostClassifier(name, selection="all", n_jobs=n_jobs, max_iter=8, random_state=0)
+        with config_context(working_memory=memory):
+            sizes, model = pool_sizes(partial(model.fit, X, y))
         assert set(sizes) <= {n_jobs}
         models.append(model)
     for model in models[1:]:

@@ -72,7 +72,7 @@ def _path(X: Any, y: Any, n_steps: int, product: Any) -> tuple[TimedSelection, l
         with threadpool_limits(THREADS, user_api="blas"):
             times.append(seconds(product))
 
-    watch = TimedSelection(AllCandidates(store=True), after=baseline)
+    watch = TimedSelection(AllCandidates(), after=baseline)
     clf = FCGBoostClassifier(
         "gauss", selection=watch, max_iter=n_steps, n_jobs=THREADS, random_state=0
     )

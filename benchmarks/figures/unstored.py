@@ -16,6 +16,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn import config_context
 from threadpoolctl import threadpool_limits
 
 from benchmarks.data import make_rows
@@ -33,6 +34,8 @@ from benchmarks.stopwatches import TimedSelection
 from fcgboost import AllCandidates, FCGBoostClassifier
 
 THREADS = 2
+# MiB: no room for the dictionary.
+WORKING_MEMORY = 1e-3
 # (rows, candidates) of a block.
 BLOCKS = ((64, 256), (1024, 256), (1024, 1024), (4096, 1024))
 TRIAL = 8192
@@ -96,11 +99,12 @@ def measure(quick: bool) -> list[Record]:
 
 
 def _path(X: Any, y: Any, n_steps: int, after: Any = lambda: None) -> TimedSelection:
-    watch = TimedSelection(AllCandidates(store=False), after=after)
+    watch = TimedSelection(AllCandidates(), after=after)
     clf = FCGBoostClassifier(
         "gauss", selection=watch, max_iter=n_steps, n_jobs=THREADS, random_state=0
     )
-    clf.fit(X, y)
+    with config_context(working_memory=WORKING_MEMORY):
+        clf.fit(X, y)
     return watch
 
 

@@ -1,4 +1,4 @@
-"""How many numbers a sum of atoms stores, counted as for other models.
+"""How many numbers sums of atoms store, counted as for other models.
 
 What says how numbers hang together is not counted: neither where a tree's children are nor to
 which family an atom belongs.
@@ -26,21 +26,22 @@ _NODE = 4
 
 def stored_numbers(classifier: FCGBoostClassifier) -> int:
     """Count coefficients, constants, limits of the inputs, and the atoms' parameters."""
-    model = classifier.model_
-    limits = () if model.limits is None else (model.limits.low, model.limits.high)
-    shared = sum(np.size(values) for values in (model.coef, model.intercept, *limits))
-    if np.any(model.scale != 1.0):
-        shared += np.size(model.scale)
-    return int(shared) + atom_numbers(model.dictionary, model.atoms, len(model.scale))
+    n_numbers = 0
+    for member in classifier.members_:
+        model = member.model
+        limits = () if model.limits is None else (model.limits.low, model.limits.high)
+        n_numbers += sum(np.size(values) for values in (model.coef, model.intercept, *limits))
+        if np.any(model.scale != 1.0):
+            n_numbers += np.size(model.scale)
+        n_numbers += atom_numbers(model.dictionary, model.atoms, len(model.scale))
+    return n_numbers
 
 
 def atom_numbers(dictionary: Dictionary, atoms: Any, n_features: int) -> int:
     """Count the parameters of atoms, one a row."""
     if isinstance(dictionary, UnionDictionary):
-        found = dictionary.members(atoms, n_features)
-        return sum(
-            atom_numbers(dictionary.families[i], rows, n_features) for i, _, rows, _ in found
-        )
+        members = dictionary.members(atoms, n_features)
+        return sum(atom_numbers(part.family, part.rows, n_features) for part in members)
     rows = atoms.toarray() if sparse.issparse(atoms) else np.asarray(atoms)
     if isinstance(dictionary, TreeDictionary):
         return sum(tree_numbers(_n_leaves(row.reshape(-1, _NODE))) for row in rows)

@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.pipeline import make_pipeline
 
 from fcgboost import FCGBoostClassifier
-from fcgboost.scores import log_losses, score_predictions
+from fcgboost.evaluation import log_losses, score_predictions
 from paper.base import Value
 from paper.contest.counting import stored_numbers
 from paper.contest.tuning import busy_seconds, shown

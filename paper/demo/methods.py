@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from threadpoolctl import threadpool_limits
 
-from fcgboost import FCGBoostClassifier, FCGBoostClassifierCV, theory_steps
+from fcgboost import FCGBoostClassifier, theory_steps
 from fcgboost.plotting import path_error
 from paper.contest.counting import stored_numbers
 from paper.demo.tasks import Array, Draw, Task
@@ -103,8 +103,9 @@ def tune(name: str, data: Draw, seed: int) -> Any:
         search = GridSearchCV(model, rival.folds, cv=folds, refit=False).fit(data.X, data.y)
         return model.set_params(**search.best_params_)
     family = name.removeprefix("FCGBoost ")
-    ours = FCGBoostClassifierCV(family, cv=folds, refit=False, random_state=seed)
-    return FCGBoostClassifier(**ours.fit(data.X, data.y).best_params_, random_state=seed)
+    ours = FCGBoostClassifier(family, cv=folds, ensemble=False, random_state=seed)
+    n_steps = ours.fit(data.X, data.y).n_iter_
+    return FCGBoostClassifier(family, max_iter=n_steps, random_state=seed)
 
 
 def log_loss(model: Any, data: Draw) -> float:

@@ -10,7 +10,7 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import train_test_split
 
 from fcgboost import FCGBoostClassifier, theory_steps
-from fcgboost.web import write_model_report
+from fcgboost.report import write_model_report
 from paper.demo import methods, pictures, words
 from paper.demo.tasks import Task, make_tasks
 

@@ -110,7 +110,7 @@ def _problem(unit: RaceUnit, l2: float, loss: Loss | None = None) -> Problem:
     key = unit.repetition
     atoms = dictionary.candidates(design.sample(unit.n_atoms, key), unit.n_atoms, key)
     loss = loss or LOSSES[unit.loss]
-    columns = design.columns([y], loss, unit.n_atoms, has_constant=False)
+    columns = design.columns(y, loss, unit.n_atoms, has_constant=False)
     columns.append(atoms)
     return Problem(columns, 0, l2)
 

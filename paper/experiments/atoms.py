@@ -50,16 +50,13 @@ class Way(NamedTuple):
     seed_shift: int = 0
 
 
-#: Learned atoms are scaled to a maximum of 1, on which the same ridge
-#: acts otherwise than on random ones as they are drawn, so there are random ones so scaled as well.
 WAYS: Mapping[str, Way] = {
     "random": Way(ReluDictionary(), "sampled"),
     "again": Way(ReluDictionary(), "sampled", 1),
-    "scaled": Way(ReluDictionary(scaling="max"), "sampled"),
     "learned": Way(ReluDictionary(), "learned"),
 }
-#: The paths that set a goal.
-GOALS = ("random", "scaled")
+#: The path that sets the goals.
+GOAL = "random"
 CRITERIA = ("accuracy", "one_error", "steadied")
 #: The criterion for which validation chooses the ridge, by this score, and what it compares: random
 #: atoms, and of at most half as many random ones and learned ones.
@@ -102,7 +99,7 @@ class Atoms(Experiment[AtomsUnit]):
     )
     unit_type = AtomsUnit
     results = (
-        *("goal", "criterion", "way", "strength", "k", "score", "test_accuracy"),
+        *("criterion", "way", "strength", "k", "score", "test_accuracy"),
         *("own_strength", "own_k", "own_score", "own_test_accuracy", "n_train"),
     )
     in_all = False
@@ -122,16 +119,14 @@ class Atoms(Experiment[AtomsUnit]):
         data, seed = deal(place), seed_of(unit.dataset, unit.repetition)
         curves = {name: follow(way, data, seed) for name, way in WAYS.items()}
         found = [
-            {"goal": goal, "criterion": criterion, **comparison}
-            for goal in GOALS
+            {"criterion": criterion, **comparison}
             for criterion in CRITERIA
-            for comparison in _comparisons(curves, goal, criterion)
+            for comparison in _comparisons(curves, criterion)
         ]
         random, learned = (ridged(name, data, seed, curves[name]) for name in ("random", "learned"))
         nothing = accuracy_of(np.full(len(data.y_test), data.majority()), data.y_test)
         found += [
-            {"goal": "random", "criterion": HALF, **comparison}
-            for comparison in halves(random, learned, nothing)
+            {"criterion": HALF, **comparison} for comparison in halves(random, learned, nothing)
         ]
         return [unit.row(n_train=len(data.y), **one) for one in found]
 
@@ -261,11 +256,9 @@ def halves(
         yield {"way": way, **found._asdict(), **owns}
 
 
-def _comparisons(
-    curves: Mapping[str, Curve], goal: str, criterion: str
-) -> Iterator[dict[str, Value]]:
-    wanted = float(curves[goal].scores[criterion].max())
-    wanted -= curves[goal].error if criterion == "one_error" else 0.0
+def _comparisons(curves: Mapping[str, Curve], criterion: str) -> Iterator[dict[str, Value]]:
+    wanted = float(curves[GOAL].scores[criterion].max())
+    wanted -= curves[GOAL].error if criterion == "one_error" else 0.0
     for name, curve in curves.items():
         scores, tests = curve.scores[criterion], curve.test_accuracy
         k, own = first_at(scores, wanted), int(np.argmax(scores)) + 1

@@ -20,7 +20,7 @@ from threadpoolctl import threadpool_limits
 
 from fcgboost import FCGBoostClassifier
 from fcgboost.calibration import HeldOut, fit_link
-from fcgboost.scores import log_losses
+from fcgboost.evaluation import log_losses
 from paper.base import CLIPPING, Experiment, Preset, Row, Split, Unit
 from paper.contest import CONTESTANTS
 from paper.experiments.atoms import limit_of

@@ -1,9 +1,9 @@
 """Options against wrong labels, on top of any classifier that takes weights.
 
 They use what every user can: `sample_weight`, a validation part, and a fit that is done again. The
-first fit chooses ridge and number of steps by the validation part as it does by default; those
-that follow have both, and are averages of as many paths. How much is done, from nothing on, is
-chosen by accuracy on the validation part; of equal ones the least wins.
+first fit, a single path, chooses ridge and number of steps by the validation part; those that
+follow have both. How much is done, from nothing on, is chosen by accuracy on the validation part;
+of equal ones the least wins.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.model_selection import StratifiedKFold
 
 from fcgboost import FCGBoostClassifier
-from fcgboost.hashing import derive
 
 Array = NDArray[np.float64]
 
@@ -34,7 +33,7 @@ class Option(ClassifierMixin, BaseEstimator):
 
     Attributes
     ----------
-    classifier_ : FCGBoostClassifier or Average
+    classifier_ : FCGBoostClassifier
         The fit that won.
     amount_ : float
         How much was done; 0 if the first fit won.
@@ -48,7 +47,7 @@ class Option(ClassifierMixin, BaseEstimator):
         first = self.first
         if first is None:
             first = clone(self.estimator).fit(X, y, X_val=X_val, y_val=y_val)
-        self.classifier_: Fitted = first
+        self.classifier_ = first
         self.amount_ = 0.0
         best = float(first.score(X_val, y_val))
         for amount, classifier in self._tries(first, X, y):
@@ -61,7 +60,7 @@ class Option(ClassifierMixin, BaseEstimator):
     @abstractmethod
     def _tries(
         self, first: FCGBoostClassifier, X: Array, y: Array
-    ) -> Iterator[tuple[float, Fitted]]:
+    ) -> Iterator[tuple[float, FCGBoostClassifier]]:
         """Give other fits, the least change first."""
 
     def predict(self, X: Array) -> Any:
@@ -102,9 +101,9 @@ class Reweighted(Option):
 
     def _tries(
         self, first: FCGBoostClassifier, X: Array, y: Array
-    ) -> Iterator[tuple[float, Fitted]]:
+    ) -> Iterator[tuple[float, FCGBoostClassifier]]:
         for cap in self.caps:
-            classifier: Fitted = first
+            classifier = first
             for _ in range(self.n_rounds):
                 loss = np.maximum(0.0, 1.0 - y * classifier.decision_function(X)) ** 2
                 weights = capped_weights(loss, cap, self.is_hard)
@@ -148,7 +147,7 @@ class Trimmed(Option):
 
     def _tries(
         self, first: FCGBoostClassifier, X: Array, y: Array
-    ) -> Iterator[tuple[float, Fitted]]:
+    ) -> Iterator[tuple[float, FCGBoostClassifier]]:
         margins = self.margins
         if margins is None:
             margins = out_of_fold_margins(self.estimator, first, X, y, self.n_folds)
@@ -189,64 +188,16 @@ class Reseeded(Option):
 
     def _tries(
         self, first: FCGBoostClassifier, X: Array, y: Array
-    ) -> Iterator[tuple[float, Fitted]]:
+    ) -> Iterator[tuple[float, FCGBoostClassifier]]:
         for seed in range(1, self.n_seeds + 1):
             other = clone(self.estimator).set_params(random_state=seed)
             yield float(seed), again(other, first).fit(X, y)
 
 
-class Average(ClassifierMixin, BaseEstimator):
-    """The average of paths that differ by their draws; labels are -1 and +1.
-
-    A number of steps asks our classifier for one path, and its default averages several.
-
-    Parameters
-    ----------
-    estimator : FCGBoostClassifier
-        One path. The first one has its seed, the others have seeds that follow from it.
-    n_paths : int, default=1
-    """
-
-    def __init__(self, estimator: FCGBoostClassifier, n_paths: int = 1) -> None:
-        self.estimator = estimator
-        self.n_paths = n_paths
-
-    def fit(self, X: Array, y: Array, sample_weight: Array | None = None) -> Self:
-        """Fit all paths to the same rows."""
-        seed = int(self.estimator.random_state)
-        seeds = [seed, *(derive(seed, i) >> 33 for i in range(1, self.n_paths))]
-        self.members_ = [
-            clone(self.estimator).set_params(random_state=one).fit(X, y, sample_weight)
-            for one in seeds
-        ]
-        self.classes_ = self.members_[0].classes_
-        return self
-
-    def decision_function(self, X: Array) -> Any:
-        """Give the mean of the paths' decision values."""
-        return np.mean([member.decision_function(X) for member in self.members_], axis=0)
-
-    def predict(self, X: Array) -> Any:
-        """Give the labels that the signs of decision values say."""
-        return np.where(self.decision_function(X) > 0.0, 1.0, -1.0)
-
-
-Fitted = FCGBoostClassifier | Average
-
-
-def again(estimator: FCGBoostClassifier, first: FCGBoostClassifier) -> Average:
-    """Give a classifier to be fitted as the first one was.
-
-    It has the same ridge, the same number of steps and as many paths.
-    """
+def again(estimator: FCGBoostClassifier, first: FCGBoostClassifier) -> FCGBoostClassifier:
+    """Give a classifier to be fitted as the first one was: the same ridge and number of steps."""
     path: FCGBoostClassifier = clone(estimator)
-    path.set_params(l2=first.l2_, max_iter=max(1, first.n_iter_))
-    return Average(path, n_paths_of(first))
-
-
-def n_paths_of(classifier: FCGBoostClassifier) -> int:
-    """Give how many paths a classifier of two classes averages: a step has an atom of each."""
-    return len(classifier.trace_[0].chosen) if len(classifier.trace_) else 1
+    return path.set_params(cv=None, l2=first.l2_, max_iter=max(1, first.n_iter_))
 
 
 def out_of_fold_margins(

@@ -159,7 +159,8 @@ def _fitted(
 
 def options(data: Data, seed: int) -> dict[str, Option]:
     """Fit the default and every option on top of it; what they share is fitted once."""
-    estimator = FCGBoostClassifier(random_state=seed)
+    # A single path, which can be fitted again with its ridge and steps.
+    estimator = FCGBoostClassifier("fast", random_state=seed)
     given = data.X, data.y, data.X_val, data.y_val
     # No cap is no change.
     default = Reweighted(estimator, caps=()).fit(*given)

@@ -61,8 +61,7 @@ class Sim1(Experiment[Sim1Unit]):
     def run(self, unit: Sim1Unit) -> list[Row]:
         """Choose the parameter, then follow one path per correction."""
         sample = simulate(unit.noise, unit.level, unit.repetition)
-        search = cross_validate(sample, dictionaries(unit.dictionary), unit.repetition)
-        dictionary = search.best_params_["dictionary"]
+        dictionary, _ = cross_validate(sample, dictionaries(unit.dictionary), unit.repetition)
         ks = steps_shown(theory_steps(N_TRAIN))
         rows = []
         for correction, options in CORRECTIONS.items():

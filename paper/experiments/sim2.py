@@ -63,18 +63,17 @@ class Sim2(Experiment[Sim2Unit]):
         """Choose the parameter at n = m, then the steps for every n."""
         sample = simulate(unit.noise, unit.level, unit.repetition)
         choices = dictionaries(unit.dictionary, centers="box")
-        first = cross_validate(sample, choices, unit.repetition, n_candidates=N_TRAIN)
-        dictionary = first.best_params_["dictionary"]
+        dictionary, _ = cross_validate(sample, choices, unit.repetition, n_candidates=N_TRAIN)
         rows = []
         for multiple in map(int, unit.multiples.split()):
             n = multiple * N_TRAIN
-            search = cross_validate(sample, [dictionary], unit.repetition, n_candidates=n)
+            _, chosen = cross_validate(sample, [dictionary], unit.repetition, n_candidates=n)
             rows.append(
                 unit.row(
                     n=n,
-                    test_error=error(search, sample.X_test, sample.y_test),
-                    steps=search.n_iter_,
-                    atoms=search.n_atoms_,
+                    test_error=error(chosen, sample.X_test, sample.y_test),
+                    steps=chosen.n_iter_,
+                    atoms=chosen.n_atoms_,
                     parameter=parameter(dictionary),
                 )
             )

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fcgboost import Dictionary, FCGBoostClassifierCV, Status
+from fcgboost import Dictionary, FCGBoostClassifier, Status
 from paper.base import Experiment, Preset, Row, Split, Unit
 from paper.settings import (
     CORRECTIONS,
@@ -91,8 +91,9 @@ class Sim3(Experiment[Sim3Unit]):
         return fast + (3.0 if unit.slow_choice == "shared" else 13.0 * n_choices)
 
 
-def _ended(search: FCGBoostClassifierCV) -> bool:
-    return search.status_ is Status.TOLERANCE and search.n_iter_ == len(search.trace_)
+def _ended(classifier: FCGBoostClassifier) -> bool:
+    is_last = classifier.n_iter_ == len(classifier.trace_)
+    return is_last and classifier.status_ is Status.TOLERANCE
 
 
 def _is_slow(loss: str, correction: str) -> bool:
@@ -108,17 +109,16 @@ def _fit(
     correction: str,
 ) -> tuple[Row, Dictionary]:
     options: dict[str, Any] = {"loss": loss, **CORRECTIONS[correction]}
-    search = cross_validate(sample, choices, unit.repetition, n_folds, **options)
-    dictionary = search.best_params_["dictionary"]
+    dictionary, chosen = cross_validate(sample, choices, unit.repetition, n_folds, **options)
     notes = ["parameter of the squared hinge, one fold"] * (n_folds == 1)
     # The paper has no tolerance; ours ends paths of polynomial atoms whose first score is huge.
-    notes += [f"path ended by tol after {search.n_iter_} steps"] * _ended(search)
+    notes += [f"path ended by tol after {chosen.n_iter_} steps"] * _ended(chosen)
     row = unit.row(
         loss=loss,
         correction=correction,
-        test_error=error(search, sample.X_test, sample.y_test),
-        steps=search.n_iter_,
-        atoms=search.n_atoms_,
+        test_error=error(chosen, sample.X_test, sample.y_test),
+        steps=chosen.n_iter_,
+        atoms=chosen.n_atoms_,
         parameter=parameter(dictionary),
         deviation="; ".join(notes) or None,
     )

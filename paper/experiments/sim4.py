@@ -130,8 +130,8 @@ def _dictionary(unit: Sim4Unit, sample: Sample) -> GaussDictionary:
     if unit.width != "cv":
         return GaussDictionary(width=float(unit.width), centers="box")
     choices = dictionaries("gauss", centers="box")
-    search = cross_validate(sample, choices, unit.repetition, n_candidates=unit.n_candidates)
-    chosen: GaussDictionary = search.best_params_["dictionary"]
+    chosen, _ = cross_validate(sample, choices, unit.repetition, n_candidates=unit.n_candidates)
+    assert isinstance(chosen, GaussDictionary)
     return chosen
 
 

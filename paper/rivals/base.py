@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fcgboost.scores import log_losses
+from fcgboost.evaluation import log_losses
 from paper.protocol import Data
 
 Array = NDArray[np.float64]

@@ -7,7 +7,7 @@ import numpy as np
 
 from paper.contest.frames import METHODS as FRAME_METHODS
 from paper.data.tables import TABLES
-from paper.experiments.atoms import CRITERIA, GOALS, HALF, HALF_WAYS, WAYS
+from paper.experiments.atoms import CRITERIA, HALF, HALF_WAYS, WAYS
 from paper.experiments.calibration import LINKS
 from paper.experiments.calibration import OURS as OUR_LINKS
 from paper.experiments.calibration import RIVALS as CALIBRATED
@@ -61,25 +61,25 @@ def calibration(random: np.random.Generator) -> Rows:
 
 
 def atoms(random: np.random.Generator) -> Rows:
-    """Give rows in which learned atoms are a third as many, and fewer are scaled ones.
+    """Give rows in which learned atoms are a third as many.
 
     Half as many random ones are worse by two points, half as many learned ones better by one.
     """
-    factors = {"random": 1.0, "again": 1.2, "scaled": 0.9, "learned": 0.3}
+    factors = {"random": 1.0, "again": 1.2, "learned": 0.3}
     rows = [
         {
             **{"dataset": name, "repetition": repetition, "row_limit": 0, "n_train": 500},
-            **{"goal": goal, "criterion": criterion, "way": way, "score": 0.9, "strength": 0.1},
+            **{"criterion": criterion, "way": way, "score": 0.9, "strength": 0.1},
             **{"k": round(100 * factors[way] + random.uniform()), "test_accuracy": 0.9},
             **{"own_k": 120, "own_score": 0.91, "own_test_accuracy": 0.9, "own_strength": 0.1},
         }
-        for repetition, name, goal, criterion, way in product(range(3), SETS, GOALS, CRITERIA, WAYS)
+        for repetition, name, criterion, way in product(range(3), SETS, CRITERIA, WAYS)
     ]
     gains = {"random": 0.0, "halved": -0.02, "learned": 0.01}
     return rows + [
         {
             **{"dataset": name, "repetition": repetition, "row_limit": 0, "n_train": 500},
-            **{"goal": "random", "criterion": HALF, "way": way, "score": 0.9, "strength": 0.1},
+            **{"criterion": HALF, "way": way, "score": 0.9, "strength": 0.1},
             **{"k": 100 if way == "random" else 45},
             "test_accuracy": 0.9 + gains[way] + 0.001 * random.uniform(),
             **{"own_k": 120, "own_score": 0.91, "own_test_accuracy": 0.9, "own_strength": 0.1},

@@ -18,7 +18,6 @@ from fcgboost.solvers.base import Problem
 from paper import runner
 from paper.experiments import atoms, calibration, leaves, robustness, uci
 from paper.experiments.robust import (
-    Average,
     Reseeded,
     Reweighted,
     Trimmed,
@@ -99,7 +98,7 @@ def newton(A, y, l2):
     """Solve by the package's exact solver: columns as linear functions of themselves."""
     dictionary = LinearDictionary()
     design = MemoryDesign(dictionary, A, np.ones(len(A)), standardize=False)
-    columns = design.columns([y], SquaredHinge(), A.shape[1], has_constant=True)
+    columns = design.columns(y, SquaredHinge(), A.shape[1], has_constant=True)
     for j in range(A.shape[1]):
         columns.append(np.append(np.eye(A.shape[1])[j], 0.0)[None, :])
     return NewtonSolver().solve(Problem(columns, 0, l2), np.zeros(A.shape[1] + 1)).coef
@@ -244,39 +243,27 @@ def test_an_option_is_never_worse_on_the_validation_part(option, is_second_kind)
     assert set(fitted.classes_) == {-1.0, 1.0}
 
 
-def default():
-    return FCGBoostClassifier(random_state=0)
+def fast():
+    return FCGBoostClassifier("fast", random_state=0)
 
 
-def test_what_is_fitted_again_averages_as_many_paths_as_the_default():
+@pytest.mark.parametrize("make", [estimator, fast])
+def test_a_path_is_fitted_again_with_its_ridge_and_steps(make):
     data = sample(0.3)
-    first = default().fit(data.X, data.y, X_val=data.X_val, y_val=data.y_val)
-    assert first.n_atoms_ == 3 * first.n_iter_
-    fitted = again(default(), first).fit(data.X, data.y)
-    settings = [(one.l2_, one.n_iter_, one.n_atoms_) for one in fitted.members_]
-    assert settings == [(first.l2_, first.n_iter_, first.n_iter_)] * 3
-    decisions = np.array([one.decision_function(data.X_test) for one in fitted.members_])
-    assert_allclose(fitted.decision_function(data.X_test), decisions.mean(axis=0))
-    assert_array_equal(fitted.predict(data.X_test), np.where(decisions.mean(axis=0) > 0, 1, -1))
-    for i, j in ((0, 1), (0, 2), (1, 2)):
-        assert not np.array_equal(decisions[i], decisions[j])
-
-
-def test_one_path_is_fitted_again_as_one_path():
-    data = sample(0.3)
-    first = estimator().fit(data.X, data.y, X_val=data.X_val, y_val=data.y_val)
-    (path,) = again(estimator(), first).fit(data.X, data.y).members_
-    plain = estimator().set_params(l2=first.l2_, max_iter=first.n_iter_).fit(data.X, data.y)
+    first = make().fit(data.X, data.y, X_val=data.X_val, y_val=data.y_val)
+    path = again(make(), first).fit(data.X, data.y)
+    assert (path.l2_, path.n_iter_) == (first.l2_, first.n_iter_)
+    plain = make().set_params(cv=None, l2=first.l2_, max_iter=first.n_iter_).fit(data.X, data.y)
     assert_array_equal(path.atom_coef_, plain.atom_coef_)
 
 
-def test_the_control_tries_averages_with_other_draws():
+def test_the_control_tries_other_draws():
     data = sample(0.3)
-    first = default().fit(data.X, data.y, X_val=data.X_val, y_val=data.y_val)
-    tries = [fitted for _, fitted in Reseeded(default(), n_seeds=2)._tries(first, data.X, data.y)]
-    assert all(isinstance(one, Average) and len(one.members_) == 3 for one in tries)
-    seeds = [member.random_state for one in tries for member in one.members_]
-    assert len(set(seeds)) == len(seeds) == 6
+    first = fast().fit(data.X, data.y, X_val=data.X_val, y_val=data.y_val)
+    tries = [fitted for _, fitted in Reseeded(fast(), n_seeds=2)._tries(first, data.X, data.y)]
+    assert [one.n_iter_ for one in tries] == [first.n_iter_] * 2
+    one, other = (fitted.decision_function(data.X_test) for fitted in tries)
+    assert not np.array_equal(one, other)
 
 
 def test_margins_are_those_of_classifiers_that_have_not_seen_the_row():

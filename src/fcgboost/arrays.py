@@ -7,24 +7,43 @@ on most names; the other functions that the package needs are here.
 from __future__ import annotations
 
 import sys
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-Array = NDArray[np.float64]
+__all__ = ["namespace"]
 
-#: Inputs count as at most so many units from zero, powers as at most so large: they have squares.
+Array = NDArray[np.float64]
+#: Class codes, and positions of rows or atoms.
+Codes = NDArray[np.intp]
+Flags = NDArray[np.bool_]
+#: Classes as the user writes them: numbers, text or booleans.
+ClassLabels = NDArray[Any]
+#: A `torch.Tensor`: type checkers do not see torch, which only backends import.
+Tensor: TypeAlias = Any
+#: A CSR matrix, which type checkers do not see either: SciPy has no annotations.
+SparseMatrix: TypeAlias = sparse.csr_matrix
+#: Rows, atoms or columns within the package.
+Matrix: TypeAlias = Array | SparseMatrix | Tensor
+#: What users pass: rows (an array, a data frame, a sparse matrix or a tensor), labels and weights.
+Rows: TypeAlias = Any
+Labels: TypeAlias = ArrayLike
+Weights: TypeAlias = ArrayLike | None
+
+#: Inputs (in standardised units) and powers are clipped to this magnitude, so that their squares
+#: are finite.
 REACH = 2.0**480
 
 
-def namespace(array: Any) -> Any:
-    """Return the module of an array: numpy or torch."""
+def namespace(array: Matrix) -> Any:
+    """Return the module of an array: numpy or torch, which share names, not types."""
     return sys.modules["torch"] if is_tensor(array) else np
 
 
-def is_tensor(array: Any) -> bool:
+def is_tensor(array: object) -> TypeGuard[Tensor]:
     """Return whether an object is a torch tensor, without importing torch."""
     if isinstance(array, np.ndarray):
         return False
@@ -32,21 +51,25 @@ def is_tensor(array: Any) -> bool:
     return torch is not None and isinstance(array, torch.Tensor)
 
 
-def is_sparse(array: Any) -> bool:
+def is_sparse(array: object) -> TypeGuard[SparseMatrix]:
     """Return whether an object is a SciPy sparse matrix, faster than `issparse` for arrays."""
-    return not isinstance(array, np.ndarray) and sparse.issparse(array)
+    return not isinstance(array, np.ndarray) and bool(sparse.issparse(array))
 
 
-def host(array: Any) -> Any:
+def to_numpy(array: Matrix) -> Array:
     """Return a dense NumPy array."""
-    if isinstance(array, np.ndarray):
-        return array
     if is_tensor(array):
-        return array.cpu().numpy()
-    return array.toarray() if sparse.issparse(array) else array
+        return np.asarray(array.cpu())
+    return np.asarray(array.toarray() if is_sparse(array) else array)
 
 
-def beside(array: Any, other: Any) -> Any:
+def differ(first: Array, second: Array) -> Flags:
+    """Return the columns in which arrays of rows differ; missing values are equal."""
+    is_other = (first != second) & ~(np.isnan(first) & np.isnan(second))
+    return np.asarray(is_other.any(axis=0))
+
+
+def to_device_of(array: Any, other: Matrix) -> Any:
     """Return an array in the memory of another: unchanged, or as a tensor on its device."""
     if not is_tensor(other) or is_tensor(array):
         return array
@@ -56,19 +79,34 @@ def beside(array: Any, other: Any) -> Any:
     return namespace(other).tensor(np.ascontiguousarray(array), device=other.device)
 
 
-def positive_part(array: Any) -> Array:
+def positive_part(array: Matrix) -> Matrix:
     """Return max(0, x) elementwise."""
-    return array.clamp(min=0.0) if is_tensor(array) else np.maximum(array, 0.0)  # type: ignore[no-any-return]
+    return array.clamp(min=0.0) if is_tensor(array) else np.maximum(array, 0.0)
 
 
-def sort(array: Any) -> Any:
+def sort(array: Matrix) -> Matrix:
     """Sort each row in ascending order."""
     return array.sort(dim=1).values if is_tensor(array) else np.sort(array, axis=1)
 
 
-def squared_norms(rows: Any) -> Any:
+def stack_rows(rows: Sequence[Matrix]) -> Matrix:
+    """Stack at least one array of rows, padding short ones with zeros."""
+    if len(rows) == 1:
+        return rows[0]
+    if any(map(is_sparse, rows)):
+        return sparse.vstack(rows, "csr")
+    width = max(part.shape[1] for part in rows)
+    stacked = np.zeros((sum(part.shape[0] for part in rows), width))
+    first = 0
+    for part in rows:
+        stacked[first : first + part.shape[0], : part.shape[1]] = part
+        first += part.shape[0]
+    return stacked
+
+
+def squared_norms(rows: Matrix) -> Matrix:
     """Return the squared Euclidean norm of each row."""
-    if sparse.issparse(rows):
+    if is_sparse(rows):
         numbers = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
         return np.bincount(numbers, rows.data**2, minlength=rows.shape[0])
     # torch's einsum is ten times slower here.

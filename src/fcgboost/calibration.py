@@ -1,4 +1,4 @@
-"""Probabilities from decision values by a link fitted to held-out rows.
+"""Labels and probabilities from decision values; a link is fitted to held-out rows.
 
 The formula of the loss, (1 + f) / 2 for the squared hinge, needs no fit but is certain at -1 and 1,
 and sometimes wrong. A link has two parameters and keeps the predicted class.
@@ -11,14 +11,30 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize
+from scipy.special import log_softmax
 
-from fcgboost.arrays import Array, namespace
+from fcgboost.arrays import (
+    Array,
+    ClassLabels,
+    Codes,
+    Matrix,
+    Rows,
+    Tensor,
+    is_tensor,
+    namespace,
+    to_device_of,
+    to_numpy,
+)
+from fcgboost.losses import Loss, ProbabilityLoss, class_probabilities
+from fcgboost.names import make_part
+
+__all__ = ["PowerLink"]
 
 #: Decision values are clipped to it, so that their powers stay finite in single precision.
 LARGEST = 1e8
-_LARGEST_SLOPE, _LARGEST_POWER = 1e3, 4.0
+_LARGEST_SLOPE = 1e3
+_LARGEST_POWER = 4.0
 # For the log slope and the power.
 _START = (np.log(3.0), 1.0)
 _BOUNDS = ((-5.0, 5.0), (0.25, _LARGEST_POWER))
@@ -31,7 +47,7 @@ class HeldOut(NamedTuple):
     """Decision values for held-out rows, with their class codes and weights."""
 
     decision: Array
-    codes: NDArray[np.intp]
+    codes: Codes
     weights: Array
 
 
@@ -60,18 +76,47 @@ class PowerLink:
                 f"(0, {_LARGEST_POWER:g}], got {self.slope!r} and {self.power!r}."
             )
 
-    def log_odds(self, decision: Any) -> Any:
+    def log_odds(self, decision: Matrix) -> Matrix:
         """Return o(f)."""
         f = namespace(decision).clip(decision, -LARGEST, LARGEST)
         return self.slope * f * (1.0 + f * f) ** (0.5 * (self.power - 1.0))
 
-    def probabilities(self, decision: Any) -> Any:
+    def probabilities(self, decision: Matrix) -> Matrix:
         """Return the probabilities of all classes, one row per row of decision values."""
-        xp, odds = namespace(decision), self.log_odds(decision)
+        xp = namespace(decision)
+        odds = self.log_odds(decision)
         if odds.ndim == 1:
             odds = xp.stack([-0.5 * odds, 0.5 * odds], 1)
         shares = xp.exp(odds - xp.amax(odds, axis=1)[:, None])
         return shares / shares.sum(1)[:, None]
+
+
+def labels_of(decision: Matrix, classes: ClassLabels, X: Rows = None) -> ClassLabels | Tensor:
+    """Return the predicted classes; for a tensor X and numeric classes, a tensor on its device."""
+    codes = (decision > 0.0) * 1 if decision.ndim == 1 else decision.argmax(1)
+    if is_tensor(X) and classes.dtype.kind in "biuf":
+        return to_device_of(classes, X)[to_device_of(codes, X)]
+    return classes[to_numpy(codes)]
+
+
+def probabilities_of(loss: Loss, link: PowerLink | None, decision: Matrix) -> Matrix:
+    """Return class probabilities by the link if there is one, else by the formula of the loss."""
+    if link is not None:
+        return link.probabilities(decision)
+    assert isinstance(loss, ProbabilityLoss)
+    return class_probabilities(loss, decision)
+
+
+def has_probability(estimator: Any) -> bool:
+    """Return True if the loss or the link has probabilities; else raise an AttributeError."""
+    loss = vars(estimator).get("_loss_", estimator.loss)
+    link = vars(estimator).get("link_", vars(estimator).get("link") == "power")
+    if link or isinstance(make_part("loss", loss), ProbabilityLoss):
+        return True
+    raise AttributeError(
+        f"loss={loss!r} has no probabilities, so there is no predict_proba. Use "
+        "loss='squared_hinge', or link='power', which fits them to held-out rows."
+    )
 
 
 def fit_link(parts: Sequence[HeldOut]) -> PowerLink:
@@ -80,8 +125,7 @@ def fit_link(parts: Sequence[HeldOut]) -> PowerLink:
     Labels count as right with probability (n + 1) / (n + 2) for n rows: classes that n rows
     separate without a mistake are not certain elsewhere.
     """
-    decision = np.concatenate([part.decision for part in parts])
-    weights = np.concatenate([part.weights for part in parts])
+    decision, codes, weights = (np.concatenate(values) for values in zip(*parts, strict=True))
     # Two classes have half the log-odds each, with opposite signs.
     factor = 0.5 if decision.shape[1] == 1 else 1.0
     if decision.shape[1] == 1:
@@ -89,19 +133,26 @@ def fit_link(parts: Sequence[HeldOut]) -> PowerLink:
     # Weights are counts; normalised ones count their rows.
     n_rows = max(float(weights.sum()), float(np.count_nonzero(weights)))
     targets = np.full(decision.shape, 1.0 / (n_rows + 2.0) / (decision.shape[1] - 1))
-    codes = np.concatenate([part.codes for part in parts])
     targets[np.arange(len(codes)), codes] = (n_rows + 1.0) / (n_rows + 2.0)
     f = np.clip(decision, -LARGEST, LARGEST)
-    logarithms, shares = np.log1p(f * f), (weights / weights.sum())[:, None]
+    logarithms = np.log1p(f * f)
+    shares = (weights / weights.sum())[:, None]
 
     def loss(point: Array) -> tuple[float, Array]:
         odds = factor * np.exp(point[0] + 0.5 * (point[1] - 1.0) * logarithms) * f
-        below = odds - odds.max(axis=1, keepdims=True)
-        logs = below - np.log(np.exp(below).sum(axis=1, keepdims=True))
+        logs = log_softmax(odds, axis=1)
         slopes = shares * (np.exp(logs) - targets) * odds
         gradient = np.array([slopes.sum(), 0.5 * (slopes * logarithms).sum()])
         return -float((shares * targets * logs).sum()), gradient
 
-    found = minimize(loss, _START, jac=True, bounds=_BOUNDS, method="L-BFGS-B", options=_EXACT)
-    slope, power = (float(f"{value:.{_DIGITS}g}") for value in (np.exp(found.x[0]), found.x[1]))
-    return PowerLink(slope, power)
+    best = minimize(
+        loss,
+        _START,
+        jac=True,
+        bounds=_BOUNDS,
+        method="L-BFGS-B",
+        options=_EXACT,
+    )
+    slope = np.exp(best.x[0])
+    power = best.x[1]
+    return PowerLink(float(f"{slope:.{_DIGITS}g}"), float(f"{power:.{_DIGITS}g}"))

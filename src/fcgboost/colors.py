@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+__all__ = ["CLASS_COLORS", "DICTIONARY_COLORS"]
+
 VERMILION = "#D55E00"
 BLUE = "#0072B2"
 GREEN = "#009E73"
@@ -38,10 +40,6 @@ LIGHT: Mapping[str, str] = {
     "accent": "#0b63a5",
     "good": "#0b6b3a",
     "bad": "#b00020",
-    "highlight": "#fff3d6",
-    "shade": "#00000073",
-    "training": "#8a5a00",
-    "test": "#007f5c",
     **{f"class-{i}": color for i, color in enumerate(PALETTE, 1)},
 }
 #: For pages on dark screens; other colours are as in `LIGHT`.
@@ -54,9 +52,6 @@ DARK: Mapping[str, str] = {
     "accent": "#6cb6f5",
     "good": "#7fd6a4",
     "bad": "#ff8a80",
-    "highlight": "#3a3220",
-    "training": "#e9ae3c",
-    "test": "#2fc297",
     "class-1": "#f08a45",
     "class-2": "#58b4ef",
     "class-3": "#2fc29a",

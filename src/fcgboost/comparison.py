@@ -2,33 +2,39 @@
 
 from __future__ import annotations
 
-import json
-import os
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import import_module
 from importlib.util import find_spec
-from operator import index
-from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.compose import ColumnTransformer
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.impute import SimpleImputer
 from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
+from sklearn.utils import check_array
 from threadpoolctl import threadpool_limits
 
-from fcgboost.files import write_whole
-from fcgboost.scores import Score, as_data, evaluate
-from fcgboost.tables import TableEncoder
-from fcgboost.tables.encoder import closest
+from fcgboost.evaluation import Score, evaluate
+from fcgboost.tables import CategoryColumn, Column, NumberColumn
+from fcgboost.tables.dates import PARTS, part_of_date
+from fcgboost.tables.learning import learn_column
+from fcgboost.tables.opening import open_table
 
-_FORMAT = "fcgboost comparison"
+__all__ = ["Comparison", "Row", "compare", "installed_methods"]
+
+Array = NDArray[np.float64]
+Codes = NDArray[np.intp]
+# Texts of a column that get a column of their own, the others sharing one.
+_MAX_LEVELS = 32
 
 
 @dataclass(frozen=True)
@@ -37,11 +43,11 @@ class Row:
 
     method: str
     #: Empty if the method failed; `note` says why.
-    scores: Mapping[str, Score]
+    scores: Mapping[str, Score] = field(default_factory=dict)
     #: The time of `fit`.
-    seconds: float
+    seconds: float = 0.0
     #: The size of the fitted model in words.
-    size: str
+    size: str = ""
     note: str = ""
 
 
@@ -52,50 +58,17 @@ class Comparison:
     #: "n_train", "n_test", "n_columns" (of the table, as fcgboost sees it), "n_features" (encoded
     #: columns, as the others see it), "classes" (with shares), "test_size", "random_state",
     #: "n_threads" (per method).
-    data: Mapping[str, Any]
+    data: Mapping[str, object]
     #: Best accuracy first.
     rows: tuple[Row, ...]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the comparison for JSON."""
-        rows = [{**vars(row), "scores": as_data(row.scores)} for row in self.rows]
-        return {"format": _FORMAT, "data": dict(self.data), "rows": rows}
-
-
-def save_comparison(comparison: Comparison, path: str | os.PathLike[str]) -> None:
-    """Save a comparison as JSON."""
-    write_whole(path, json.dumps(comparison.to_dict(), indent=1, allow_nan=False) + "\n")
-
-
-def is_comparison(path: str | os.PathLike[str]) -> bool:
-    """Return whether a file starts like a saved comparison."""
-    try:
-        with open(path, "rb") as file:
-            return _FORMAT.encode() in file.read(64)
-    except OSError:
-        return False
-
-
-def load_comparison(path: str | os.PathLike[str]) -> Comparison:
-    """Load a saved comparison; raise a ValueError if the file is damaged."""
-    try:
-        found = json.loads(Path(path).read_text(encoding="utf-8"))
-        if found["format"] != _FORMAT:
-            raise ValueError("it holds something else")
-        rows, data = [], dict(found["data"])
-        numbers: list[float] = [index(n) for name, n in data.items() if name.startswith("n_")]
-        numbers += map(float, data.get("classes", {}).values())
-        for row in found["rows"]:
-            scores = {str(name): Score.from_dict(one) for name, one in row["scores"].items()}
-            size, note, seconds = str(row["size"]), str(row["note"]), float(row["seconds"])
-            rows.append(Row(str(row["method"]), scores, seconds, size, note))
-            numbers += [seconds, *(end for one in scores.values() for end in (one.value, one.low))]
-            numbers += [scores["accuracy"].high] if scores else []
-        if not np.isfinite(numbers).all():
-            raise ValueError("a number is not finite")
-        return Comparison(data, tuple(rows))
-    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-        raise ValueError(f"{path} is not a comparison saved by fcgboost: {error!r}.") from error
+        rows = []
+        for row in self.rows:
+            scores = {name: score.to_dict() for name, score in row.scores.items()}
+            rows.append({**vars(row), "scores": scores})
+        return {"data": dict(self.data), "rows": rows}
 
 
 @dataclass(frozen=True)
@@ -105,9 +78,9 @@ class Method:
     #: The module and the name of its class.
     path: str
     #: Returns the size of a fitted model in words.
-    size: Callable[[Any], str]
+    size: Callable[[BaseEstimator], str]
     #: Parameters that differ from the defaults.
-    parameters: Mapping[str, Any] = field(default_factory=dict)
+    parameters: Mapping[str, object] = field(default_factory=dict)
     #: The parameter for the number of threads, if any.
     threads: str | None = None
     #: Whether to standardise the columns.
@@ -118,21 +91,21 @@ class Method:
     def needs(self) -> str:
         return self.path.partition(".")[0]
 
-    def make(self, seed: int, n_threads: int) -> Any:
+    def make(self, seed: int, n_threads: int) -> BaseEstimator:
         """Import the class and return a classifier."""
-        module, _, name = self.path.rpartition(".")
         threads = {} if self.threads is None else {self.threads: n_threads}
-        made = getattr(import_module(module), name)(random_state=seed, **threads, **self.parameters)
+        make = resolve_name(self.path)
+        classifier = make(random_state=seed, **threads, **self.parameters)
         if self.needs == "fcgboost":
-            made._accepts_strays = True  # as does the encoder for the others
-        return made
+            classifier._accepts_strays = True  # as those of the others do
+        return classifier
 
 
-def _atoms(fitted: Any) -> str:
+def _atoms(fitted: BaseEstimator) -> str:
     return f"{fitted.n_atoms_} atoms"
 
 
-def _leaves(fitted: Any) -> str:
+def _leaves(fitted: BaseEstimator) -> str:
     return f"{sum(tree.tree_.n_leaves for tree in fitted.estimators_)} leaves"
 
 
@@ -143,7 +116,10 @@ BASELINE = "most frequent class"
 METHODS: Mapping[str, Method] = {
     "fcgboost": Method("fcgboost.FCGBoostClassifier", _atoms, threads="n_jobs"),
     "fcgboost compact": Method(
-        "fcgboost.FCGBoostClassifier", _atoms, {"dictionary": "compact"}, threads="n_jobs"
+        "fcgboost.FCGBoostClassifier",
+        _atoms,
+        {"dictionary": "compact"},
+        threads="n_jobs",
     ),
     "logistic regression": Method(
         "sklearn.linear_model.LogisticRegression",
@@ -196,8 +172,8 @@ def installed_methods() -> list[str]:
 
 
 def compare(
-    X: Any,
-    y: Any,
+    X: object,
+    y: ArrayLike,
     *,
     methods: Sequence[str] | None = None,
     test_size: float = 0.25,
@@ -207,9 +183,10 @@ def compare(
 ) -> Comparison:
     """Fit classifiers on one part of the data and score them on the rest.
 
-    fcgboost reads the table itself; the others get the columns of a `TableEncoder` fitted on the
-    training part. A method that fails gets a row that says why. The baseline, the most frequent
-    class, is always included.
+    fcgboost reads the table itself. The others get numbers that scikit-learn's transformers make
+    of it, fitted on the training part: medians in place of missing values, a column that marks
+    these, frequent texts one-hot encoded, and of dates also month, weekday and hour. A method that
+    fails gets a row that says why. The baseline, the most frequent class, is always included.
 
     All methods use the default settings of their libraries, so this is a first look rather than a
     verdict: tuning may change the order.
@@ -241,61 +218,144 @@ def compare(
     # XGBoost needs integer classes; the others accept them.
     classes, codes = np.unique(np.asarray(y), return_inverse=True)
     split = {"test_size": test_size, "random_state": random_state}
-    train, test, *parts = train_test_split(X, codes, stratify=codes, **split)
-    encoder = TableEncoder()
-    numbers = encoder.fit_transform(train), encoder.transform(test)
+    cells, preparation = _read_cells(X)
+    X_train, X_test, cells_train, cells_test, y_train, y_test = train_test_split(
+        X,
+        cells,
+        codes,
+        stratify=codes,
+        **split,
+    )
+    train = preparation.fit_transform(cells_train)
+    test = preparation.transform(cells_test)
     rows = []
     for name in names:
         if watch is not None:
             watch(name)
-        given = (train, test) if METHODS[name].needs == "fcgboost" else numbers
-        rows.append(_run(name, random_state, n_threads, *zip(given, parts, strict=True)))
+        is_ours = METHODS[name].needs == "fcgboost"
+        rows.append(
+            _run(
+                name,
+                random_state,
+                n_threads,
+                (X_train if is_ours else train, y_train),
+                (X_test if is_ours else test, y_test),
+            )
+        )
     rows.sort(key=lambda row: -row.scores["accuracy"].value if row.scores else np.inf)
-    sizes = {"n_train": len(parts[0]), "n_test": len(parts[1])}
-    sizes |= {"n_columns": encoder.n_features_in_, "n_features": numbers[0].shape[1]}
     shares = zip(classes, np.bincount(codes) / len(codes), strict=True)
-    known = {"classes": {str(name): float(share) for name, share in shares}}
-    return Comparison({**sizes, **known, **split, "n_threads": n_threads}, tuple(rows))
+    data = {
+        "n_train": len(y_train),
+        "n_test": len(y_test),
+        "n_columns": cells.shape[1],
+        "n_features": train.shape[1],
+        "classes": {str(name): float(share) for name, share in shares},
+        **split,
+        "n_threads": n_threads,
+    }
+    return Comparison(data, tuple(rows))
+
+
+def _read_cells(X: object) -> tuple[Array | sparse.csr_matrix, TransformerMixin]:
+    """Return one number per cell, and the transformer that makes columns for the others of it.
+
+    Sparse rows have neither text nor gaps, and stay as they are.
+    """
+    if sparse.issparse(X):
+        matrix = check_array(X, accept_sparse="csr", ensure_min_samples=2)
+        return matrix, FunctionTransformer()
+    columns = []
+    cells = []
+    for name, values in open_table(X, min_rows=2).columns.items():
+        column, numbers, _ = learn_column(name, values, accepts_strays=True)
+        columns.append(column)
+        cells.append(numbers)
+    return np.column_stack(cells), _preparation(columns)
+
+
+def _preparation(columns: Sequence[Column]) -> ColumnTransformer:
+    numbers: list[int] = []
+    dates: list[int] = []
+    levels: list[int] = []
+    for j, column in enumerate(columns):
+        if isinstance(column, CategoryColumn):
+            levels.append(j)
+        elif isinstance(column, NumberColumn):
+            numbers.append(j)
+            if column.unit == "days":
+                dates.append(j)
+    # A column may be empty in the training part alone.
+    fill = SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)
+    encode = OneHotEncoder(
+        min_frequency=2,
+        max_categories=_MAX_LEVELS + 1,
+        handle_unknown="infrequent_if_exist",
+        sparse_output=False,
+    )
+    steps = [
+        ("numbers", fill, numbers),
+        ("dates", make_pipeline(FunctionTransformer(_parts_of_dates), fill), dates),
+        ("levels", encode, levels),
+    ]
+    return ColumnTransformer(steps)
+
+
+def _parts_of_dates(days: Array) -> Array:
+    return np.hstack([part_of_date(part, days) for part in PARTS])
 
 
 def _check_methods(names: Sequence[str]) -> list[str]:
     """Return the canonical names of methods, without duplicates."""
-    known = {name.casefold(): name for name in METHODS}
-    found = []
+    spellings = {name.casefold(): name for name in METHODS}
+    methods = []
     for name in names:
-        if name.casefold() not in known:
-            close = closest(name, METHODS)
-            hint = "" if close is None else f" Did you mean {close!r}?"
-            raise ValueError(f"Unknown method {name!r}: choose from {', '.join(METHODS)}.{hint}")
-        found.append(known[name.casefold()])
-        if find_spec(METHODS[found[-1]].needs) is None:
-            raise ImportError(f"{found[-1]} needs the package {METHODS[found[-1]].needs}.")
-    return list(dict.fromkeys(found))
+        if name.casefold() not in spellings:
+            raise ValueError(f"Unknown method {name!r}: choose from {', '.join(METHODS)}.")
+        method = spellings[name.casefold()]
+        package = METHODS[method].needs
+        if find_spec(package) is None:
+            raise ImportError(f"{method} needs the package {package}.")
+        methods.append(method)
+    return list(dict.fromkeys(methods))
 
 
-_Part = tuple[Any, NDArray[np.intp]]
+#: Rows and the codes of their classes.
+_Part = tuple[Any, Codes]
 
 
-def _run(name: str, seed: int, n_threads: int, train: _Part, test: _Part) -> Row:
+def _run(
+    name: str,
+    seed: int,
+    n_threads: int,
+    train: _Part,
+    test: _Part,
+) -> Row:
     method = METHODS[name]
     most = method.max_rows
     if most is not None and train[0].shape[0] > most:
-        return Row(name, {}, 0.0, "", f"left out: more than {most:,} rows would take too long")
+        return Row(name, note=f"left out: more than {most:,} rows would take too long")
     try:
-        inner = method.make(seed, n_threads)
+        classifier = method.make(seed, n_threads)
         scaler = StandardScaler(with_mean=not sparse.issparse(train[0]))
-        whole = make_pipeline(scaler, inner) if method.is_scaled else inner
+        model = make_pipeline(scaler, classifier) if method.is_scaled else classifier
         # The limits apply to libraries that are loaded by now, including the method's own.
         with warnings.catch_warnings(record=True) as caught, threadpool_limits(n_threads):
             warnings.simplefilter("always")
             start = time.perf_counter()
-            whole.fit(*train)
+            model.fit(*train)
             seconds = time.perf_counter() - start
-            scores, size = evaluate(whole, *test), method.size(inner)
+            scores = evaluate(model, *test).scores
+            size = method.size(classifier)
     except Exception as error:
         # A failure is a result and does not end the comparison.
         lines = str(error).strip().splitlines() or [type(error).__name__]
-        return Row(name, {}, 0.0, "", f"failed: {lines[0]}")
+        return Row(name, note=f"failed: {lines[0]}")
     # Of the warnings, only this one matters here.
-    is_open = any(issubclass(one.category, ConvergenceWarning) for one in caught)
-    return Row(name, scores, seconds, size, "did not converge" if is_open else "")
+    is_open = any(issubclass(warning.category, ConvergenceWarning) for warning in caught)
+    return Row(
+        name,
+        scores,
+        seconds,
+        size,
+        "did not converge" if is_open else "",
+    )

@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
+from numpy.typing import ArrayLike
+
+from fcgboost.arrays import Labels, Rows, Weights
+from fcgboost.checks import ClassWeight, Metrics, RandomState, Scorer
 from fcgboost.dictionaries import Dictionary
 from fcgboost.greedy.elimination import Removal
 from fcgboost.greedy.schemes import Scheme
 from fcgboost.losses import Loss
-from fcgboost.prediction import BaseFCGBoost
-from fcgboost.selection.fixed import Selection
+from fcgboost.prediction import BaseFCGBoost, all_or_nothing
+from fcgboost.selection.base import Selection
 from fcgboost.solvers import Solver
-from fcgboost.stopping import Status
 from fcgboost.tables.columns import left_out
-from fcgboost.threads import all_or_nothing, blas
-from fcgboost.training.averaging import average
-from fcgboost.training.callbacks import CallbackSupport, watch_fit, with_callbacks
+from fcgboost.threads import blas
+from fcgboost.training.callbacks import CallbackSupport, with_callbacks
 from fcgboost.training.dataset import check_data
-from fcgboost.training.fit import Fit, prepare
-from fcgboost.training.metrics import try_metrics, with_metrics
-from fcgboost.training.settings import resolve
+from fcgboost.training.metrics import try_metrics
+from fcgboost.training.run import Job, prepare
+from fcgboost.training.settings import CrossValidation, resolve
 from fcgboost.training.time_limit import TimeLimit
-from fcgboost.training.tuning import paths_of, tune
+
+__all__ = ["FCGBoostClassifier"]
+
+# Attributes that not every fit sets.
+_OUT_OF_FOLD = ("cv_results_", "oof_decision_function_", "oof_score_")
 
 
 @dataclass(eq=False, repr=False)
@@ -38,14 +45,16 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
     Parameters
     ----------
     dictionary : str or Dictionary, default="auto"
-        The family of atoms. "auto" and "compact" are presets: they learn their atoms, and choose
-        the ridge penalty and the number of steps on held-out rows.
+        The family of atoms. "auto", "fast" and "compact" are presets: they learn their atoms, and
+        choose the ridge penalty and the number of steps on held-out rows.
 
-        - "auto": ramps, trees and Gaussian bumps in turn, averaged over three paths up to 5,000
-          rows (times classes, if more than two), or eight up to 10,000 with categorical columns.
-          From 10,000 rows on, deep trees whose leaves are all refitted; for sparse X with more than
-          256 columns, such as word counts, trees and linear directions.
-        - "compact": ramps only, for much smaller models.
+        - "auto": the weighted average of members, one of each kind per fold. In one kind ramps,
+          trees and Gaussian bumps take turns; the other is a forest of deep trees whose leaves are
+          all refitted. Sparse X has the first kind alone, or with more than 256 columns, such as
+          word counts, trees and linear directions.
+        - "fast": one path. A quarter of the rows chooses, then all rows are fitted; the first kind
+          below 10,000 distinct rows, a forest from there.
+        - "compact": one path of ramps, for much smaller models. Folds choose.
         - "gauss", "polynomial", "sigmoid", "relu": the families of the paper.
         - "linear", "step", "tree", "direction": further families.
 
@@ -67,12 +76,13 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
         The number of candidates when all are scored; None means the number of distinct rows.
         Ignored if atoms are sampled or learned.
     max_iter : int, "auto" or "theory", default="auto"
-        The number of steps. "theory" is k0. "auto" is 5 k0, or with validation data the best of
-        k0, 2 k0, ..., 5 k0 (10 k0 with `removal`). A preset chooses: "auto" at most 10 k0 and 230
-        (62 for deep trees), "compact" at most 5 k0. With a number a preset fits a single path.
-    l2 : float or "auto", default="auto"
+        The number of steps. "theory" is k0. "auto" is 5 k0, or with folds or validation data the
+        best of k0, 2 k0, ..., 5 k0 (10 k0 with `removal`). A preset chooses at most 10 k0 and 230
+        (62 for forests), "compact" at most 5 k0. A number is fixed, and held-out rows choose the
+        rest; for a single path with validation data the best step up to it is kept.
+    l2 : float, "auto" or list of these, default="auto"
         The ridge penalty on the coefficients. "auto" is 1 / m; a preset chooses it on held-out
-        rows.
+        rows. Held-out rows also choose from a list.
     fit_intercept : bool, default=True
         Whether to fit an intercept, which is not penalised.
     standardize : bool, default=True
@@ -92,19 +102,30 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
         0.25 with "compact", else no removal. Requires full correction.
     link : {"auto", "theory", "power"}, default="auto"
         How decision values f become probabilities. "theory" is the formula of the loss, (1 + f) / 2
-        for the squared hinge. "power" fits a curve with two parameters to held-out rows, also for
-        the hinge. "auto" is "power" in a preset with held-out rows and a loss with a formula, else
-        "theory". The predicted classes do not depend on it.
+        for the squared hinge. "power" fits a curve with two parameters to all held-out rows, also
+        for the hinge. "auto" is "power" in a preset with held-out rows and a loss with a formula,
+        else "theory". The predicted classes do not depend on it.
+    cv : "auto", int, splitter, iterable or None, default="auto"
+        What judges members and chooses ridge and steps. "auto": 8 folds up to 60,000 numbers
+        (distinct rows times columns, times classes if more than two), 5 up to 400,000, 3 up to 16
+        million; beyond, and for "fast", a quarter of the rows is held out once. None if
+        `dictionary` is no preset. A number: folds stratified by class, which depend neither on the
+        order of the rows nor on whether weights are written as repeated rows; fewer if no class has
+        that many distinct rows. A splitter of scikit-learn, or an iterable of (train, test)
+        positions. None: a single path. Validation data and `validation_fraction` judge instead.
+    ensemble : "auto" or bool, default="auto"
+        Whether members are averaged. False fits the best setting again to all rows, or with
+        validation data keeps the best member: a smaller model. "auto" is False for "fast" and
+        "compact", else True.
     validation_fraction : float or None, default=None
-        Fraction of the rows held out to choose the number of steps and, in a preset, the ridge
-        penalty. None is 0.1 if `n_iter_no_change` is set without validation data. Otherwise None
-        holds out nothing, except that a preset holds out rows to choose by, then refits on all.
+        Fraction of the rows held out to judge instead of folds, as validation data do. None is 0.1
+        if `n_iter_no_change` is set with neither validation data nor folds, else nothing.
     n_iter_no_change : int or None, default=None
         Stop after this many steps without a better validation score.
     scoring : str, callable or None, default=None
-        The validation score, as in scikit-learn. None is accuracy, in a preset minus half the mean
-        squared hinge. Probabilities are those of the loss: the link is fitted later. A callable
-        gets an estimator with the predictions, and weights if it accepts `sample_weight`.
+        The score of held-out rows, as in scikit-learn. None is accuracy, in presets less half the
+        mean squared hinge. Probabilities are those of the loss: the link is fitted later. A
+        callable gets an estimator with the predictions, and weights if it accepts `sample_weight`.
     tol : float, default=1e-6
         Stop once the best candidate's score falls below `tol` times that of the first step.
     class_weight : dict, "balanced" or None, default=None
@@ -112,10 +133,8 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
         classes. Validation scores ignore them.
     warm_start : bool, default=False
         Whether `fit` continues the previous path (same data in any order, larger `max_iter`).
-        Without validation data the first fit's link is kept.
-    checkpoint : str, path or None, default=None
-        File in which the path is saved during the fit. If it exists, the fit resumes from it, also
-        in another process; it must belong to the same data and parameters.
+        That needs a single path: presets need ``cv=None``. Without validation data the first fit's
+        link is kept.
     device : str, default="cpu"
         "cpu" uses NumPy, "torch" PyTorch on the CPU, and "cuda", "cuda:1", "mps" and so on PyTorch
         devices; all but "cpu" need ``fcgboost[torch]``. A GPU pays off from about 50,000 rows.
@@ -124,12 +143,13 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
     n_jobs : int or None, default=None
         Number of threads that evaluate candidates. The model does not depend on it.
     random_state : int, RandomState or None, default=None
-        Seed for drawing candidates and held-out rows.
+        Seed for drawing candidates, folds and held-out rows.
     verbose : int, default=0
         1 shows progress on standard error; 2 also logs every step to the logger "fcgboost".
     time_limit : float or None, default=None
-        Seconds for the whole fit. Paths end early (see `status_`), and rows for which there is no
-        time are dropped with a warning. The model then depends on the machine.
+        Seconds for the whole fit. Folds are added while there is time; if not even one can be
+        finished, its paths end early, and rows for which there is no time are dropped with a
+        warning. The model then depends on the machine.
     categorical_features : "from_dtype", array-like or None, default="from_dtype"
         The categorical columns. "from_dtype": text, and what pandas, polars or Arrow declare as
         categories, enums or dictionaries. A list of names or positions, or a mask: exactly those.
@@ -139,7 +159,8 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
         Whether 03/04/2020 means 3 April (True) or 4 March (False); None treats such text as
         categories.
     metrics : str, callable, list of str, dict or None, default=None
-        Scores of the training and validation rows to record in ``trace_.metrics`` for every step:
+        Scores of the training and held-out rows of each member to record for every step, in
+        ``trace_.metrics`` or ``members_[i].trace.metrics``:
         scikit-learn's names, a callable (recorded as "score"), or a dict of these. They do not
         affect the fit. Probabilities use the fitted link; undefined scores are NaN.
 
@@ -151,30 +172,48 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
         The number of columns of X.
     feature_names_in_ : ndarray of shape (n_features_in_,)
         The column names, if X has string names.
+    members_ : tuple of Member
+        The paths whose weighted decision values the model adds up; one without an ensemble. Each
+        has `model`, `trace`, `n_iter`, `l2`, `status`, `weight` and `inputs`.
+    member_weights_ : ndarray of shape (n_members,)
+        The weights of the members.
+    oof_decision_function_ : ndarray of shape (n_samples,) or (n_samples, n_classes)
+        Decision values of the training rows, as given, by members that have not seen them. NaN for
+        rows that no fold holds out, the mean for rows held out several times. With folds only.
+    oof_score_ : float
+        `scoring` (None is accuracy) of the out-of-fold values, with sample weights. A little
+        optimistic, since the same rows chose ridge, steps and weights. With folds only.
+    cv_results_ : dict of ndarray
+        The scores of kinds of members ("param_dictionary"), ridges ("param_l2") and steps
+        ("param_max_iter", the mean over folds): "split<i>_test_score", "mean_test_score",
+        "std_test_score", "rank_test_score". Not for a single path.
     atoms_ : ndarray or CSR matrix of shape (n_atoms_, n_parameters)
-        The parameters of the atoms in order of entry, in the units of the raw inputs.
+        The parameters of the atoms in order of entry, in the units of the raw inputs. This and
+        `atom_coef_`, `intercept_`, `l2_`, `trace_`, `status_` and `model_` belong to one path: with
+        several members they raise an AttributeError that says where the members have them.
     atom_coef_ : ndarray of shape (1 or n_classes, n_atoms_)
         The coefficients of the atoms.
     intercept_ : ndarray of shape (1 or n_classes,)
         The intercepts.
     n_atoms_ : int
-        The number of distinct atoms in the model.
+        The number of distinct atoms in the model, summed over members.
     n_iter_ : int
-        The number of steps in the model.
+        The number of steps in the model, or in its longest member.
     l2_ : float
         The ridge penalty used.
     link_ : PowerLink or None
         The fitted link to probabilities; None stands for the formula of the loss.
     trace_ : Trace
-        A record of every step, including those that validation discarded, and the `metrics`.
+        A record of every step, including those that held-out rows discarded, and the `metrics`.
     status_ : Status
-        Why the fit ended.
+        Why the path ended.
     feature_importances_ : ndarray of shape (n_features_in_,)
         How much the model depends on each column of X; they sum to 1.
     model_ : Model
-        The bare model: dictionary, atoms, coefficients.
+        The bare model of the path: dictionary, atoms, coefficients.
     columns_ : tuple of Column
-        How each column of X was read (`NumberColumn` or `CategoryColumn`); empty for sparse X.
+        How each column of X was read (`NumberColumn` or `CategoryColumn`), and encoded for the
+        first member that uses it; empty for sparse X.
     notes_ : tuple of str
         Remarks on columns that may not be what they seem.
     about_ : dict
@@ -199,6 +238,9 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
     13
     """
 
+    # Requested unless said otherwise, as scikit-learn's splitters do.
+    __metadata_request__fit = {"groups": True}  # noqa: RUF012 - not a field
+
     dictionary: str | Dictionary = "auto"
     loss: str | Loss = "squared_hinge"
     scheme: str | Scheme = "fully_corrective"
@@ -206,7 +248,7 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
     selection: str | Selection = "auto"
     n_candidates: int | None = None
     max_iter: int | Literal["auto", "theory"] = "auto"
-    l2: float | Literal["auto"] = "auto"
+    l2: float | Literal["auto"] | Sequence[float | Literal["auto"]] = "auto"
     fit_intercept: bool = True
     standardize: bool = True
     clip: float | Literal["auto"] | None = "auto"
@@ -214,32 +256,34 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
     reselect: bool = False
     removal: Literal["backward"] | float | Removal | None = None
     link: Literal["auto", "theory", "power"] = "auto"
+    cv: CrossValidation = "auto"
+    ensemble: bool | Literal["auto"] = "auto"
     validation_fraction: float | None = None
     n_iter_no_change: int | None = None
-    scoring: Any = None
+    scoring: str | Scorer | None = None
     tol: float = 1e-6
-    class_weight: Any = None
+    class_weight: ClassWeight = None
     warm_start: bool = False
-    checkpoint: Any = None
     device: str = "cpu"
     n_jobs: int | None = None
-    random_state: Any = None
+    random_state: RandomState = None
     verbose: int = 0
     time_limit: float | None = None
-    categorical_features: Any = "from_dtype"
+    categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype"
     dayfirst: bool | None = None
-    metrics: Any = None
+    metrics: Metrics = None
 
-    @with_callbacks  # type: ignore[untyped-decorator]
+    @with_callbacks
     def fit(
         self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
+        X: Rows,
+        y: Labels,
+        sample_weight: Weights = None,
         *,
-        X_val: Any = None,
-        y_val: Any = None,
-        sample_weight_val: Any = None,
+        groups: ArrayLike | None = None,
+        X_val: Rows | None = None,
+        y_val: Labels | None = None,
+        sample_weight_val: Weights = None,
     ) -> Self:
         """Fit the classifier.
 
@@ -249,8 +293,10 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
         y : array-like of shape (n_samples,)
         sample_weight : array-like of shape (n_samples,), default=None
             Counts: a row of weight 2 is like two equal rows, one of weight 0 is left out.
+        groups : array-like of shape (n_samples,), default=None
+            Rows of a group share a fold; without folds they have no meaning.
         X_val, y_val, sample_weight_val : like X, y and sample_weight, default=None
-            Validation data to choose the number of steps and, in a preset, the ridge penalty.
+            Validation data, which judge members instead of folds.
 
         Returns
         -------
@@ -261,33 +307,38 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
         with all_or_nothing(self) as twin, blas.one_thread():
             settings = resolve(twin, has_validation_data=X_val is not None)
             limit = None if settings.time_limit is None else TimeLimit(settings.time_limit)
-            data = check_data(twin, X, y, sample_weight, (X_val, y_val, sample_weight_val))
-            last = vars(twin).get("_state_") if settings.warm_start else None
-            if limit is not None and not (settings.warm_start or settings.checkpoint):
-                data = limit.some_rows(data)
-            given = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
-            fit = prepare(settings, data, last)
-            try_metrics(fit)
-            twin._follow(fit, {"estimator": self, **given}, limit)
-            twin.trace_ = with_metrics(fit, twin.trace_, twin.link_)
+            data = check_data(
+                twin,
+                X,
+                y,
+                sample_weight,
+                (X_val, y_val, sample_weight_val),
+            )
+            last = vars(twin).get("_state_") if self.warm_start else None
+            if limit is not None and not self.warm_start:
+                data = limit.affordable_rows(data)
+            job = prepare(
+                settings,
+                data,
+                last,
+                X,
+                y,
+                groups,
+            )
+            try_metrics(settings, data)
+            # Scoring callbacks hand all metadata to scorers, which know no groups.
+            metadata = {"sample_weight": sample_weight}
+            arguments = {"estimator": self, "X": X, "y": y, "metadata": metadata}
+            twin._follow(job, arguments, limit)
         return self
 
-    def _follow(self, fit: Fit, given: dict[str, Any], limit: TimeLimit | None = None) -> None:
-        """Tune, fit the paths, and set the fitted attributes."""
-        rules = self.stopping_rules()
-        if limit is not None:
-            limit.plan(paths_of(fit))
-            rules = [*rules, limit]
-        if fit.settings.chooses:
-            fit = tune(fit, rules)
-        fit.check_link()
-        watcher, close = watch_fit(fit.recipe.max_iter, given, fit.attributes)
-        first, self.status_ = fit.path(rules, watcher)
-        trace = average(fit, first, rules)
-        if limit is not None and limit.is_reached:
-            self.status_ = Status.TIME_LIMIT
-        self.__dict__.update(fit.attributes(trace, first))
-        if self._readers_ is not None:
-            self.notes_ = (*vars(self).get("notes_", ()), *left_out(self.columns_))
-        fit.layout.forget()
-        close(trace)
+    def _follow(
+        self, job: Job, arguments: dict[str, object], limit: TimeLimit | None = None
+    ) -> None:
+        """Run a fit and set the fitted attributes."""
+        for name in _OUT_OF_FOLD:
+            self.__dict__.pop(name, None)
+        self.__dict__.update(job.run(self.stopping_rules(), arguments, limit))
+        self.notes_ = (*vars(self).get("notes_", ()), *job.notes)
+        if self._table_columns_ is not None:
+            self.notes_ += tuple(left_out(self.columns_))

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from fcgboost.arrays import Array, host
-from fcgboost.shapley import MOST_ROWS, Game
+from fcgboost.arrays import Array, Codes, Matrix, Rows, to_numpy
+from fcgboost.checks import check_rows
+from fcgboost.members import Member
+from fcgboost.prediction import BaseFCGBoost
+from fcgboost.shapley import MOST_ROWS, Game, Term
+from fcgboost.tables.inputs import encode
+from fcgboost.training.dataset import table_columns_of
 
-# Of many inputs a background has as many rows as this many numbers are, or ten.
-_LEAST_ROWS, _MOST_NUMBERS = 10, 1 << 24
+__all__ = ["Explanation"]
+
+# With many inputs the background is limited to _MOST_NUMBERS values, but at least ten rows.
+_LEAST_ROWS = 10
+_MOST_NUMBERS = 1 << 24
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,11 +45,11 @@ class Explanation:
 
     values: Array
     base_values: Array
-    data: Any
+    data: Rows
     feature_names: list[str]
     errors: Array
 
-    def towards(self, codes: Any) -> tuple[Array, Array]:
+    def towards(self, codes: Codes | int) -> tuple[Array, Array]:
         """Return values and base values in favour of classes, given by their codes."""
         codes = np.broadcast_to(codes, len(self.values))
         if self.values.ndim == 2:
@@ -51,47 +59,61 @@ class Explanation:
         return self.values[rows, :, codes], self.base_values[rows, codes]
 
 
-def explain(classifier: Any, X: Any, background: Any = None, *, encoder: Any = None) -> Explanation:
-    """Explain predictions, as `FCGBoostClassifier.explain`, with an encoder in front if any."""
-    inputs = vars(classifier).get("_inputs_")
-    n_columns, sources = classifier.n_features_in_, np.arange(classifier.n_features_in_)
-    if encoder is not None:
-        counts = [column.n_outputs for column in encoder.columns_]
-        n_columns, sources = len(counts), np.repeat(np.arange(len(counts)), counts)
-        names = [column.name for column in encoder.columns_]
-    elif inputs is not None:
-        sources, names = inputs.sources, [column.name for column in inputs.columns]
-    else:
-        names = [str(one) for one in getattr(classifier, "feature_names_in_", ())]
-
-    def seen(rows: Any) -> Any:
-        return classifier._encoded(rows if encoder is None else encoder.transform(rows))
-
-    Z = seen(X)
-    game = Game(classifier.model_, _background(classifier, background, seen), sources, n_columns)
-    found = [game.values(_dense(Z[i : i + 1])[0]) for i in range(Z.shape[0])]
-    values, base = np.array([own for own, _ in found]), np.tile(game.base, (len(found), 1))
+def explain(classifier: BaseFCGBoost, X: Rows, background: Rows = None) -> Explanation:
+    """Explain predictions, as `FCGBoostClassifier.explain`."""
+    members = classifier.members_
+    rows = check_rows(classifier, X)
+    seen = [encode(member.inputs, rows) for member in members]
+    game = game_of(members, _background(classifier, background))
+    results = []
+    for i in range(rows.shape[0]):
+        row = [_dense(Z[i : i + 1]) for Z in seen]
+        results.append(game.values(row))
+    values = np.array([phi for phi, _ in results])
+    base = np.tile(game.base, (len(results), 1))
     if len(classifier.classes_) == 2:
-        values, base = values[:, :, 0], base[:, 0]
-    names = names or [f"x{j}" for j in range(n_columns)]
-    return Explanation(values, base, X, names, np.array([error for _, error in found]))
+        values = values[:, :, 0]
+        base = base[:, 0]
+    return Explanation(
+        values,
+        base_values=base,
+        data=X,
+        feature_names=[column.name for column in table_columns_of(classifier)],
+        errors=np.array([error for _, error in results]),
+    )
 
 
-def _background(classifier: Any, given: Any, seen: Any) -> Array:
-    """Return the rows to explain against: some of those given, or of the training rows."""
-    if given is not None:
-        rows = seen(given)
-        size = most_rows(rows.shape[1])
-        if rows.shape[0] > size:
-            drawn = np.random.default_rng(0).choice(rows.shape[0], size, replace=False)
-            rows = rows[np.sort(drawn)]
-        return _dense(rows)
-    if (rows := classifier._background()) is None:
-        raise ValueError(
-            "The model file holds no background rows: pass some, for example "
-            "explain(X, background=X_train), or --background FILE on the command line."
+def game_of(members: Sequence[Member], background: Matrix) -> Game:
+    """Return the game of a classifier's members, given checked background rows."""
+    n_columns = background.shape[1]
+    terms = []
+    for member in members:
+        term = Term(
+            member.model,
+            member.weight,
+            _dense(encode(member.inputs, background)),
+            member.sources(n_columns),
         )
-    return _dense(rows)
+        terms.append(term)
+    return Game(terms, n_columns)
+
+
+def _background(classifier: BaseFCGBoost, background: Rows) -> Matrix:
+    """Return the rows to explain against: some of those passed, or of the training rows."""
+    size = most_rows(sum(len(member.model.scale) for member in classifier.members_))
+    if background is None:
+        known = classifier._background()
+        if known is None:
+            raise ValueError(
+                "The model file holds no background rows: pass some, for example "
+                "explain(X, background=X_train), or --background FILE on the command line."
+            )
+        return known[:size]
+    rows = check_rows(classifier, background)
+    if rows.shape[0] > size:
+        drawn = np.random.default_rng(0).choice(rows.shape[0], size, replace=False)
+        rows = rows[np.sort(drawn)]
+    return rows
 
 
 def most_rows(n_inputs: int) -> int:
@@ -99,5 +121,5 @@ def most_rows(n_inputs: int) -> int:
     return min(MOST_ROWS, max(_LEAST_ROWS, _MOST_NUMBERS // n_inputs))
 
 
-def _dense(rows: Any) -> Array:
-    return np.ascontiguousarray(host(rows), dtype=np.float64)
+def _dense(rows: Matrix) -> Array:
+    return np.ascontiguousarray(to_numpy(rows), dtype=np.float64)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
-import stat
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,25 +20,22 @@ def writing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     directly.
     """
     path = Path(path)
-    try:
-        mode = path.stat().st_mode
-    except OSError:  # reported when the file is created
-        mode = None
-    if mode is not None and not stat.S_ISREG(mode):
+    has_file = os.path.isfile(path)
+    if os.path.exists(path) and not has_file:
         with path.open("wb") as file:
             yield file
         return
-    place = path.resolve()
+    target = path.resolve()
     # Without the original name, which may already have the maximal length.
-    temporary = place.with_name(f".fcgboost-{secrets.token_hex(8)}")
+    temporary = target.with_name(f".fcgboost-{secrets.token_hex(8)}")
     try:
         with _create(temporary, path) as file:
-            if mode is not None:
-                temporary.chmod(stat.S_IMODE(mode))
+            if has_file:
+                shutil.copymode(target, temporary)
             yield file
             file.flush()
             os.fsync(file.fileno())
-        os.replace(temporary, place)
+        os.replace(temporary, target)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
@@ -56,6 +53,6 @@ def _create(temporary: Path, path: Path) -> IO[bytes]:
     try:
         return temporary.open("xb")
     except OSError as error:
-        has_folder, folder = temporary.parent.exists(), temporary.parent
-        problem = error.strerror if has_folder else f"The folder {folder} does not exist"
+        folder = temporary.parent
+        problem = error.strerror if folder.exists() else f"The folder {folder} does not exist"
         raise OSError(error.errno, problem, str(path)) from None

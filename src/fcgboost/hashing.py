@@ -15,11 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fcgboost import _kernels
-from fcgboost.arrays import is_sparse
+from fcgboost.arrays import Array, Codes, Matrix, is_sparse
 
-Words = NDArray[np.uint64]
+Hashes = NDArray[np.uint64]
 
-_GOLDEN, _ALL = 0x9E3779B97F4A7C15, 2**64 - 1
+_GOLDEN = 0x9E3779B97F4A7C15
+_ALL = 2**64 - 1
 # Rows fingerprinted at once.
 _AT_ONCE = 1 << 12
 
@@ -36,37 +37,39 @@ def derive(key: int, word: int) -> int:
     return int(mix(mix(key & _ALL) + (word + 1) * _GOLDEN & _ALL))
 
 
-def fingerprint(X: Any) -> Words:
+def fingerprint(X: Matrix) -> Hashes:
     """Return one word per row of an ndarray or CSR matrix, from its float64 values."""
-    columns = _column_words(X.shape[1])
+    columns = _column_hashes(X.shape[1])
     if is_sparse(X):
         exact = np.ascontiguousarray(X.data, dtype=np.float64)
         # Zeros of either sign do not count, so sparse equals dense.
-        words = mix(exact.view(np.uint64) ^ columns[X.indices])
-        entries = np.where(exact == 0.0, np.uint64(0), words)
-        sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(entries, dtype=np.uint64)])
-        return np.asarray(mix(sums[X.indptr[1:]] - sums[X.indptr[:-1]]))
-    # In blocks, as rows of another precision or order are copied.
-    blocks = (X[i : i + _AT_ONCE] for i in range(0, len(X) or 1, _AT_ONCE))
-    exact_blocks = (np.ascontiguousarray(block, dtype=np.float64) for block in blocks)
-    return np.concatenate([_kernels.fingerprint(block, columns) for block in exact_blocks])
+        mixed = mix(exact.view(np.uint64) ^ columns[X.indices])
+        entries = np.where(exact == 0.0, np.uint64(0), mixed)
+        sums = np.append(np.uint64(0), np.cumsum(entries, dtype=np.uint64))
+        return np.asarray(mix(np.diff(sums[X.indptr])))
+    hashes = []
+    for start in range(0, len(X) or 1, _AT_ONCE):
+        # In blocks, as rows of another precision or order are copied.
+        block = np.ascontiguousarray(X[start : start + _AT_ONCE], dtype=np.float64)
+        hashes.append(_kernels.fingerprint(block, columns))
+    return np.concatenate(hashes)
 
 
 @lru_cache(maxsize=8)
-def _column_words(n_columns: int) -> Words:
-    words: Words = mix(np.arange(1, n_columns + 1, dtype=np.uint64) * _GOLDEN)
-    words.setflags(write=False)
-    return words
+def _column_hashes(n_columns: int) -> Hashes:
+    hashes: Hashes = mix(np.arange(1, n_columns + 1, dtype=np.uint64) * _GOLDEN)
+    hashes.setflags(write=False)
+    return hashes
 
 
-def keyed(fingerprints: Words, key: int) -> Words:
+def keyed(fingerprints: Hashes, key: int) -> Hashes:
     """Return the hashes of fingerprints under a key."""
     return np.asarray(mix(fingerprints ^ derive(key, 0)))
 
 
-def order_of(words: Words) -> NDArray[np.intp]:
-    """Return the indices that sort words; the sort is stable."""
-    return _kernels.order(np.ascontiguousarray(words))
+def order_of(hashes: Hashes) -> Codes:
+    """Return the indices that sort hashes; the sort is stable."""
+    return _kernels.order(np.ascontiguousarray(hashes))
 
 
 @dataclass(frozen=True)
@@ -78,41 +81,29 @@ class Digest:
     second: int
 
     @classmethod
-    def of(cls, words: Words, codes: NDArray[np.intp], weights: NDArray[np.float64]) -> Digest:
-        labelled = words ^ mix(codes.astype(np.uint64))
+    def of(cls, hashes: Hashes, codes: Codes, weights: Array) -> Digest:
+        labelled = hashes ^ mix(codes.astype(np.uint64))
         rows = mix(labelled + np.ascontiguousarray(weights).view(np.uint64))
         first, second = (int(part.sum(dtype=np.uint64)) for part in (rows, mix(rows ^ _GOLDEN)))
         return cls(len(rows), first, second)
 
     def __add__(self, other: Digest) -> Digest:
-        first, second = self.first + other.first, self.second + other.second
+        first = self.first + other.first
+        second = self.second + other.second
         return Digest(self.n_rows + other.n_rows, first % 2**64, second % 2**64)
 
 
 class Circle:
     """Rows on a circle, at the places of their keyed 64-bit hashes."""
 
-    def __init__(self, fingerprints: Words, key: int) -> None:
-        self._places = keyed(fingerprints, key)
-        self._order = order_of(self._places)
-        self._hashes = self._places[self._order]
+    def __init__(self, fingerprints: Hashes, key: int) -> None:
+        hashes = keyed(fingerprints, key)
+        self._order = order_of(hashes)
+        self._hashes = hashes[self._order]
 
-    def after(self, place: int, n: int) -> NDArray[np.intp]:
+    def after(self, place: int, n: int) -> Codes:
         """Return the positions of the first n rows from a place on, or of all."""
         start = int(np.searchsorted(self._hashes, np.uint64(place)))
         stop = min(start + n, len(self._order))
         wrapped = min(start, n - (stop - start))
         return np.concatenate([self._order[start:stop], self._order[:wrapped]])
-
-    def within(self, place: int, width: int) -> NDArray[np.intp]:
-        """Return the positions of the rows within a distance after a place; 2^64 is once around."""
-        if width > _ALL:
-            return self.after(place, len(self._order))
-        ends = np.array([place, (place + width) & _ALL], dtype=np.uint64)
-        start, stop = np.searchsorted(self._hashes, ends)
-        is_wrapped = place + width > _ALL
-        return self.after(place, int(stop - start) + is_wrapped * len(self._order))
-
-    def distances(self, positions: NDArray[np.intp], place: int) -> Words:
-        """Return the distances of rows from a place; equal rows have equal distances."""
-        return self._places[positions] - np.uint64(place)

@@ -7,12 +7,23 @@ curvature (Newton's method), a proximal map (ADMM), a probability. Solvers state
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any
 
 import numpy as np
 
-from fcgboost.arrays import Array, namespace, positive_part, sort
+from fcgboost.arrays import Array, Flags, namespace, positive_part, sort
 from fcgboost.parts import Part
+
+__all__ = [
+    "CubedHinge",
+    "CurvedLoss",
+    "Hinge",
+    "Loss",
+    "ProbabilityLoss",
+    "ProximalLoss",
+    "SmoothLoss",
+    "Square",
+    "SquaredHinge",
+]
 
 
 class Loss(Part):
@@ -74,7 +85,7 @@ def _clip(f: Array) -> Array:
     return namespace(f).clip(f, -1.0, 1.0)  # type: ignore[no-any-return]
 
 
-def _where(condition: Any, first: Any, second: Any) -> Array:
+def _where(condition: Flags, first: Array, second: Array | float) -> Array:
     return namespace(condition).where(condition, first, second)  # type: ignore[no-any-return]
 
 
@@ -94,6 +105,9 @@ class _Quadratic(SmoothLoss, ProximalLoss, ProbabilityLoss):
     def gradient(self, y: Array, f: Array) -> Array:
         return -2.0 * y * self.shortfall(y, f)
 
+    def prox(self, z: Array, tau: float) -> Array:
+        return (2.0 + tau * z) / (2.0 + tau)
+
     def probability(self, f: Array) -> Array:
         return (1.0 + _clip(f)) / 2.0
 
@@ -110,7 +124,7 @@ class SquaredHinge(_Quadratic):
 
     def curvature(self, y: Array, f: Array) -> Array:
         """Return 2 where y f < 1, else 0 (an element of Clarke's second derivative)."""
-        return _where(y * f < 1.0, 2.0 + 0.0 * f, 0.0)
+        return self.terms(y, f)[2]
 
     def terms(self, y: Array, f: Array) -> tuple[Array, Array, Array]:
         """Return all three from one shortfall e: e^2, -2 y e, and 2 where e > 0."""
@@ -119,7 +133,7 @@ class SquaredHinge(_Quadratic):
         return shortfall * shortfall, (-2.0 * y) * shortfall, steps + steps
 
     def prox(self, z: Array, tau: float) -> Array:
-        return _where(z >= 1.0, z, (2.0 + tau * z) / (2.0 + tau))
+        return _where(z >= 1.0, z, super().prox(z, tau))
 
 
 class Square(_Quadratic):
@@ -129,9 +143,6 @@ class Square(_Quadratic):
 
     def curvature(self, y: Array, f: Array) -> Array:
         return 2.0 + 0.0 * f
-
-    def prox(self, z: Array, tau: float) -> Array:
-        return (2.0 + tau * z) / (2.0 + tau)
 
 
 class CubedHinge(CurvedLoss, ProximalLoss, ProbabilityLoss):
@@ -157,12 +168,14 @@ class CubedHinge(CurvedLoss, ProximalLoss, ProbabilityLoss):
         return _where(z >= 1.0, z, 1.0 - 2.0 * gap / (1.0 + root))
 
     def probability(self, f: Array) -> Array:
-        up, down = (1.0 + _clip(f)) ** 2, (1.0 - _clip(f)) ** 2
+        up = (1.0 + _clip(f)) ** 2
+        down = (1.0 - _clip(f)) ** 2
         return up / (up + down)
 
     def initial(self, y: Array, weights: Array) -> float:
         p = _positive_share(y, weights)
-        up, down = np.sqrt(p), np.sqrt(1.0 - p)
+        up = np.sqrt(p)
+        down = np.sqrt(1.0 - p)
         return float((up - down) / (up + down))
 
 

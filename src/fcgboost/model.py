@@ -4,17 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy import sparse
 
-from fcgboost.arrays import beside, host, is_tensor
+from fcgboost.arrays import (
+    Array,
+    Codes,
+    Matrix,
+    is_sparse,
+    is_tensor,
+    to_device_of,
+    to_numpy,
+)
 from fcgboost.clipping import Limits, clip, within_reach
-from fcgboost.dictionaries import Array, Dictionary, TreeDictionary, UnionDictionary
+from fcgboost.dictionaries import Dictionary, TreeDictionary, UnionDictionary
 from fcgboost.dictionaries.planes import PRODUCTS_ON_ONE_THREAD
+from fcgboost.dictionaries.union import Member
 from fcgboost.threads import cached
+
+__all__ = [
+    "Model",
+]
 
 # Blocks fit into the cache (256 KiB), and products on one thread; but they have enough rows that
 # the overhead of Python stays small.
@@ -23,6 +33,8 @@ _FEW_ROWS = 16
 # Larger blocks where slicing a sparse matrix (1 MiB) or launching a kernel (128 MiB) is costly.
 _COSTLY_ENTRIES = 1 << 17
 _DEVICE_ENTRIES = 1 << 24
+
+_OfRows = Callable[[Matrix], Matrix]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -50,15 +62,16 @@ class Model:
     """
 
     dictionary: Dictionary
-    atoms: Any
+    atoms: Matrix
     coef: Array
     intercept: Array
     scale: Array
-    entered: NDArray[np.intp]
+    entered: Codes
     limits: Limits | None = None
 
     def __repr__(self) -> str:
-        family, n_outputs = type(self.dictionary).__name__, len(self.intercept)
+        family = type(self.dictionary).__name__
+        n_outputs = len(self.intercept)
         return f"Model({family}, n_atoms={self.n_atoms}, n_outputs={n_outputs})"
 
     @property
@@ -70,7 +83,7 @@ class Model:
         """What inputs are clipped to: the limits, and what keeps atoms finite."""
         return bounds_of(self.dictionary, self.scale, self.limits)
 
-    def decision(self, X: Any) -> Any:
+    def decision(self, X: Matrix) -> Matrix:
         """Return decision values of shape (n_samples, n_outputs); for a tensor, a tensor.
 
         Arithmetic is in float64 even for float32 X, unless the device has no float64: columns far
@@ -78,29 +91,32 @@ class Model:
         """
         return self._over_rows(X, self._laid_out(X).decide)
 
-    def columns(self, X: Any) -> Any:
+    def columns(self, X: Matrix) -> Matrix:
         """Return the values of all atoms at the rows of X, of shape (n_samples, n_atoms)."""
         return self._over_rows(X, self._laid_out(X).evaluate)
 
-    def _over_rows(self, X: Any, function: Callable[[Any], Any]) -> Any:
+    def _over_rows(self, X: Matrix, function: _OfRows) -> Matrix:
         """Evaluate a function of rows block by block."""
-        n_samples, size = X.shape[0], self._rows_at_once(X)
+        n_samples = X.shape[0]
+        size = self._rows_at_once(X)
         if n_samples <= size:
             return function(X)
         first = function(X[:size])
-        values = beside(np.empty((n_samples, first.shape[1])), X)
+        values = to_device_of(np.empty((n_samples, first.shape[1])), X)
         values[:size] = first
         for start in range(size, n_samples, size):
             values[start : start + size] = function(X[start : start + size])
         return values
 
-    def _rows_at_once(self, X: Any) -> int:
-        n_atoms, row_entries = max(1, self.n_atoms), X.shape[1]
+    def _rows_at_once(self, X: Matrix) -> int:
+        n_atoms = max(1, self.n_atoms)
+        row_entries = X.shape[1]
         if is_tensor(X):
             entries = _DEVICE_ENTRIES
-        elif sparse.issparse(X):
-            row_entries, entries = X.nnz // max(1, X.shape[0]), _COSTLY_ENTRIES
-        elif sparse.issparse(self.atoms):
+        elif is_sparse(X):
+            row_entries = X.nnz // max(1, X.shape[0])
+            entries = _COSTLY_ENTRIES
+        elif is_sparse(self.atoms):
             entries = _COSTLY_ENTRIES
         else:
             # Distances are products with two more columns.
@@ -109,7 +125,7 @@ class Model:
             return int(max(1, min(size, _BLOCK_ENTRIES // n_atoms)))
         return int(max(1, entries // max(n_atoms, row_entries)))
 
-    def _laid_out(self, X: Any) -> _Layout:
+    def _laid_out(self, X: Matrix) -> _Layout:
         """Return the arrays of the model in the memory of X."""
         memory = X.device if is_tensor(X) else None
         layout = self._layouts.get(memory)
@@ -118,33 +134,36 @@ class Model:
         return layout
 
     @cached
-    def _layouts(self) -> dict[Any, _Layout]:
+    def _layouts(self) -> dict[object, _Layout]:
         return {}
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         return {name: value for name, value in vars(self).items() if name != "_layouts"}
 
 
 class _Layout:
     """A model's arrays in one memory, and its functions of rows there."""
 
-    def __init__(self, model: Model, X: Any) -> None:
-        self._coef = beside(np.ascontiguousarray(model.coef.T), X)
-        self._intercept, limits = beside(model.intercept, X), model.bounds
-        self._limits = None if limits is None else (beside(limits.low, X), beside(limits.high, X))
-        self._values: Callable[[Any], Any] | None = None
+    def __init__(self, model: Model, X: Matrix) -> None:
+        self._coef = to_device_of(np.ascontiguousarray(model.coef.T), X)
+        self._intercept = to_device_of(model.intercept, X)
+        limits = model.bounds
+        self._limits = (
+            None if limits is None else (to_device_of(limits.low, X), to_device_of(limits.high, X))
+        )
+        self._values: _OfRows | None = None
         if model.n_atoms:
-            atoms = beside(host(model.atoms), X) if is_tensor(X) else model.atoms
-            self._values = model.dictionary.prepared(atoms, beside(model.scale, X))
+            atoms = to_device_of(to_numpy(model.atoms), X) if is_tensor(X) else model.atoms
+            self._values = model.dictionary.prepared(atoms, to_device_of(model.scale, X))
 
-    def evaluate(self, X: Any) -> Any:
+    def evaluate(self, X: Matrix) -> Matrix:
         if self._values is None:
-            return beside(np.empty((X.shape[0], 0)), X)
+            return to_device_of(np.empty((X.shape[0], 0)), X)
         if X.dtype != self._coef.dtype:
             X = X.to(self._coef.dtype) if is_tensor(X) else X.astype(self._coef.dtype)
         return self._values(X if self._limits is None else clip(X, *self._limits))
 
-    def decide(self, X: Any) -> Any:
+    def decide(self, X: Matrix) -> Matrix:
         decision = self.evaluate(X) @ self._coef
         decision += self._intercept
         return decision
@@ -156,19 +175,14 @@ def bounds_of(dictionary: Dictionary, scale: Array, limits: Limits | None = None
     return limits if is_forest else within_reach(limits, scale)
 
 
-class Member(NamedTuple):
-    """The atoms of one family: their positions, their rows, and the inputs they see."""
-
-    family: Dictionary
-    places: NDArray[np.intp]
-    rows: Any
-    inputs: slice
-
-
-def by_family(dictionary: Dictionary, atoms: Any, n_features: int) -> list[Member]:
+def by_family(dictionary: Dictionary, atoms: Matrix, n_features: int) -> list[Member]:
     """Return the atoms grouped by family."""
     if isinstance(dictionary, UnionDictionary):
-        members, families = dictionary.members(atoms, n_features), dictionary.families
-        return [Member(families[number], *own) for number, *own in members]
-    whole = Member(dictionary, np.arange(atoms.shape[0]), atoms, slice(0, n_features))
+        return list(dictionary.members(atoms, n_features))
+    whole = Member(
+        dictionary,
+        np.arange(atoms.shape[0]),
+        atoms,
+        slice(0, n_features),
+    )
     return [whole] if atoms.shape[0] else []

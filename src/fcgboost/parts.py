@@ -13,6 +13,8 @@ from typing import Any, NoReturn
 import numpy as np
 from sklearn.base import BaseEstimator
 
+__all__ = ["Part", "check_choice", "check_count", "check_not_negative", "check_positive"]
+
 
 class Part(BaseEstimator, ABC):
     """A parameter object."""

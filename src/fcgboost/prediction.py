@@ -6,11 +6,10 @@ import copy
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import accuracy_score
@@ -18,87 +17,156 @@ from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from fcgboost.arrays import beside, is_tensor
-from fcgboost.calibration import PowerLink
-from fcgboost.designs.base import Array
+from fcgboost import checks
+from fcgboost.arrays import (
+    Array,
+    ClassLabels,
+    Labels,
+    Matrix,
+    Rows,
+    Tensor,
+    Weights,
+    is_tensor,
+    to_device_of,
+)
+from fcgboost.calibration import PowerLink, has_probability, labels_of, probabilities_of
 from fcgboost.files import write_whole
 from fcgboost.greedy.path import Trace
-from fcgboost.importances import importances_of
-from fcgboost.losses import ProbabilityLoss
+from fcgboost.losses import Loss
+from fcgboost.members import Member, decision_of, staged_decision_of
 from fcgboost.model import Model
+from fcgboost.names import NAMES, PRESET_NAMES, make_part
 from fcgboost.stopping import Status
 from fcgboost.tables.columns import Column
-from fcgboost.threads import twin_of
-from fcgboost.training import checks
-from fcgboost.training.presets import PRESETS
-from fcgboost.training.scoring import has_probability, probabilities_of, winners
 
 if TYPE_CHECKING:
     from fcgboost.documents import Loaded
     from fcgboost.explanation import Explanation
+    from fcgboost.inspection import Description
+
+
+T = TypeVar("T", bound="BaseFCGBoost")
+Method = TypeVar("Method")
+# Where a member has what an attribute of the classifier is for a single path.
+_OF_MEMBERS = {
+    "atoms_": "model.atoms",
+    "atom_coef_": "model.coef",
+    "intercept_": "model.intercept",
+    "l2_": "l2",
+    "model_": "model",
+    "status_": "status",
+    "trace_": "trace",
+}
+
+
+def if_probable(method: Method) -> Method:
+    """Hide a method if neither the loss nor the link has probabilities."""
+    checked: Method = available_if(has_probability)(method)
+    return checked
 
 
 class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
     """Base class of the package's classifiers."""
 
-    loss: Any
-    classes_: NDArray[Any]
-    model_: Model
-    trace_: Trace
-    n_iter_: int
-    status_: Status
+    loss: str | Loss
+    classes_: ClassLabels
+    members_: tuple[Member, ...]
     notes_: tuple[str, ...]
     # The theory's number of steps for the training data.
     _k0_: int
-    link: Any
+    link: str
     link_: PowerLink | None
     # The loss used in the fit, even if the parameter has changed since.
-    _loss_: ProbabilityLoss
-    # A few training rows and the columns' standard deviations, for feature_importances_.
-    _sample_: Any
-    _deviation_: Array
+    _loss_: Loss
+    # A few training rows, for feature_importances_ and explanations.
+    _sample_: Matrix | None = None
+    #: How the columns of a table are read; None if all are plain numbers.
+    _table_columns_: tuple[Column, ...] | None = None
+    #: What the model file said.
+    _loaded_: Loaded | None = None
     #: Whether stray text in a numeric column counts as missing instead of being an error.
     _accepts_strays = False
 
     _unfitted = "This %(name)s is not fitted yet. Call 'fit' first."
 
     @abstractmethod
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Rows, y: Labels, sample_weight: Weights = None) -> Self:
         """Fit the classifier."""
 
-    def set_params(self, **params: Any) -> Self:
+    def set_params(self, **params: object) -> Self:
         """Set parameters; `dictionary__width` also works if the dictionary was given by name."""
-        for name in {key.split("__")[0] for key in params if "__" in key} & checks.FAMILIES.keys():
+        for name in {key.split("__")[0] for key in params if "__" in key} & NAMES.keys():
             value = params.get(name, getattr(self, name, None))
-            if isinstance(value, str) and value in {"auto", *PRESETS}:
+            if not isinstance(value, str):
+                continue
+            if value in {"auto", *PRESET_NAMES}:
                 raise ValueError(
                     f"{name}={value!r} has no parameters to set: first set {name} to one of "
-                    f"{sorted(checks.FAMILIES[name][1].keys() - PRESETS.keys())}."
+                    f"{sorted(NAMES[name].keys() - PRESET_NAMES)}."
                 )
-            if isinstance(value, str):
-                params[name] = checks.make_part(name, value)
+            params[name] = make_part(name, value)
         super().set_params(**params)
         return self
 
     @property
-    def n_atoms_(self) -> int:
-        """The number of distinct atoms in the model."""
-        return self._fitted().n_atoms
+    def member_weights_(self) -> Array:
+        """The factors of the members' decision values."""
+        return np.array([member.weight for member in self._fitted()])
 
     @property
-    def atoms_(self) -> Any:
+    def n_atoms_(self) -> int:
+        """The number of distinct atoms in the model, summed over members."""
+        return sum(member.model.n_atoms for member in self._fitted())
+
+    @property
+    def n_iter_(self) -> int:
+        """The number of steps in the model, or in its longest member."""
+        return max(member.n_iter for member in self._fitted())
+
+    @property
+    def l2_(self) -> float:
+        """The ridge penalty used."""
+        return self._only_member("l2_").l2
+
+    @property
+    def model_(self) -> Model:
+        """The bare model: dictionary, atoms, coefficients."""
+        return self._only_member("model_").model
+
+    @property
+    def trace_(self) -> Trace:
+        """A record of every step, including those that validation discarded, and the `metrics`."""
+        return self._only_member("trace_").trace
+
+    @property
+    def status_(self) -> Status:
+        """Why the path ended."""
+        return self._only_member("status_").status
+
+    @property
+    def atoms_(self) -> Matrix:
         """The parameters of the atoms, one row each, in order of entry."""
-        return self._fitted().atoms
+        return self._only_member("atoms_").model.atoms
 
     @property
     def atom_coef_(self) -> Array:
         """The coefficients, of shape (1 or n_classes, n_atoms_)."""
-        return self._fitted().coef
+        return self._only_member("atom_coef_").model.coef
 
     @property
     def intercept_(self) -> Array:
         """The intercepts, of shape (1 or n_classes,)."""
-        return self._fitted().intercept
+        return self._only_member("intercept_").model.intercept
+
+    def _only_member(self, name: str) -> Member:
+        """Return the only member; raise an AttributeError if there are several."""
+        members = self._fitted()
+        if len(members) > 1:
+            raise AttributeError(
+                f"{name} belongs to a single path, but this classifier averages {len(members)}: "
+                f"use members_[i].{_OF_MEMBERS[name]}."
+            )
+        return members[0]
 
     @property
     def feature_importances_(self) -> Array:
@@ -106,14 +174,15 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
 
         For smooth atoms, the mean absolute slope in the standardised column. Otherwise, for example
         for trees, the mean absolute change of the decision value when a row takes the column's
-        value from another row. Means are over at most 256 distinct training rows.
+        value from another row. Means are over at most 256 distinct training rows, and over the
+        members by their weights.
         """
-        model = self._fitted()
-        if "_sample_" in vars(self):
-            inputs = vars(self).get("_inputs_")
-            sources = np.arange(len(model.scale)) if inputs is None else inputs.sources
-            known = self._sample_, self._deviation_, sources, self.n_features_in_
-            return importances_of(model, *known)
+        members = self._fitted()
+        if self._sample_ is not None:
+            n_columns = self.n_features_in_
+            shares = [m.weight * m.importances(self._sample_, n_columns) for m in members]
+            total = np.add.reduce(shares)
+            return np.asarray(total / (total.sum() or 1.0))
         loaded = self._loaded()
         if loaded is None or loaded.importances is None:
             raise AttributeError(
@@ -130,21 +199,26 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
 
     def _loaded(self) -> Loaded | None:
         """Return what the model file said, unless the model has changed since."""
-        model, loaded = self._fitted(), vars(self).get("_loaded_")
-        return loaded if loaded is not None and loaded.model is model else None
+        members = self._fitted()
+        loaded = self._loaded_
+        return loaded if loaded is not None and loaded.members is members else None
 
     @property
     def columns_(self) -> tuple[Column, ...]:
-        """How each column of X was read; empty for sparse X."""
-        self._fitted()
-        inputs = vars(self).get("_inputs_")
-        return () if inputs is None else inputs.columns
+        """How each column of X was read, and encoded for the first member that uses it.
+
+        It is empty for sparse X.
+        """
+        members = self._fitted()
+        encodings = [member.inputs.columns for member in members if member.inputs is not None]
+        same_columns = zip(*encodings, strict=True)
+        return tuple(max(same, key=lambda column: column.n_outputs > 0) for same in same_columns)
 
     def save_model(
         self,
         path: str | os.PathLike[str],
         *,
-        trace: bool = True,
+        trace: bool | None = None,
         background: bool = True,
         about: dict[str, Any] | None = None,
     ) -> None:
@@ -157,21 +231,27 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
         ----------
         path : path
             The file to write.
-        trace : bool, default=True
+        trace : bool or None, default=None
             Whether to save the whole path, which `staged_predict` and `truncate` need. Without it
-            the file is much smaller.
+            the file is much smaller. None saves it if there is a single member.
         background : bool, default=True
             Whether to save up to 100 training rows (10,000 numbers at most) for `explain`.
         about : dict or None, default=None
             JSON metadata, at most 1 MiB, available as `about_` after loading. None keeps that of a
             loaded model.
         """
-        from fcgboost.documents import encode  # not needed for fits
+        from fcgboost import documents  # not needed for fits
 
         self._fitted()
-        write_whole(path, encode(twin_of(self), trace=trace, background=background, about=about))
+        document = documents.encode(
+            twin_of(self),
+            trace=len(self.members_) == 1 if trace is None else trace,
+            background=background,
+            about=about,
+        )
+        write_whole(path, document)
 
-    def decision_function(self, X: Any) -> Any:
+    def decision_function(self, X: Rows) -> Array | Tensor:
         """Return decision values of shape (n_samples,) for two classes, or (n_samples, n_classes).
 
         For two classes, f > 0 predicts classes_[1]; for more, the largest value wins. Arithmetic
@@ -180,16 +260,16 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
         """
         return in_kind(twin_of(self)._decision(X), X)
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: Rows) -> ClassLabels | Tensor:
         """Return the predicted class of each row.
 
         For a torch tensor and numeric classes the result is a tensor on the same device.
         """
         now = twin_of(self)
-        return winners(now._decision(X), now.classes_, X)
+        return labels_of(now._decision(X), now.classes_, X)
 
-    @available_if(has_probability)  # type: ignore[untyped-decorator]
-    def predict_proba(self, X: Any) -> Any:
+    @if_probable
+    def predict_proba(self, X: Rows) -> Array | Tensor:
         """Return class probabilities by the fitted link, or by the formula of the loss.
 
         For a torch tensor the result is a tensor of the same precision on the same device.
@@ -198,12 +278,25 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
         decision = now._decision(X)
         return in_kind(probabilities_of(now._loss_, now.link_, decision), X)
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def labels_of(self, decision: Array) -> ClassLabels:
+        """Return the classes that decision values predict, as `predict` of their rows does."""
+        self._fitted()
+        return labels_of(decision, self.classes_)
+
+    @if_probable
+    def probabilities_of(self, decision: Array) -> Array:
+        """Return the class probabilities of decision values, as `predict_proba` of their rows."""
+        now = twin_of(self)
+        now._fitted()
+        return probabilities_of(now._loss_, now.link_, decision)
+
+    def score(self, X: Rows, y: Labels, sample_weight: Weights = None) -> float:
         """Return the accuracy."""
-        labels, weights = checks.to_host(self.predict(X)), checks.to_host(sample_weight)
+        labels = checks.to_host(self.predict(X))
+        weights = checks.to_host(sample_weight)
         return float(accuracy_score(checks.to_host(y), labels, sample_weight=weights))
 
-    def explain(self, X: Any, *, background: Any = None) -> Explanation:
+    def explain(self, X: Rows, *, background: Rows | None = None) -> Explanation:
         """Return the Shapley values of each row: what each column adds to its decision value.
 
         They are interventional: absent columns take the values of background rows, and decision
@@ -228,15 +321,27 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
         self._fitted()
         return explain(twin_of(self), X, background)
 
-    def _background(self) -> Any:
-        if "_sample_" in vars(self):
+    def describe(self) -> Description:
+        """Describe the model: its columns, their influence, and its atoms.
+
+        `print(clf.describe())` shows a summary, `clf.describe().to_dict()` is for programs.
+
+        Returns
+        -------
+        Description
+        """
+        from fcgboost.inspection import describe  # not needed for predictions
+
+        return describe(twin_of(self))
+
+    def _background(self) -> Matrix | None:
+        if self._sample_ is not None:
             from fcgboost.explanation import most_rows
 
             return self._sample_[: most_rows(self._sample_.shape[1])]
-        loaded = vars(self).get("_loaded_")
-        return None if loaded is None else loaded.background
+        return None if self._loaded_ is None else self._loaded_.background
 
-    def staged_decision_function(self, X: Any) -> Iterator[Any]:
+    def staged_decision_function(self, X: Rows) -> Iterator[Array | Tensor]:
         """Yield the decision values after 1, 2, ..., n_iter_ steps.
 
         The values of all atoms are cached if they fit into scikit-learn's `working_memory`.
@@ -244,14 +349,14 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
         for decision in twin_of(self)._staged_decision(X):
             yield in_kind(decision, X)
 
-    def staged_predict(self, X: Any) -> Iterator[Any]:
+    def staged_predict(self, X: Rows) -> Iterator[ClassLabels | Tensor]:
         """Yield the predicted classes after 1, 2, ..., n_iter_ steps."""
         now = twin_of(self)
         for decision in now._staged_decision(X):
-            yield winners(decision, now.classes_, X)
+            yield labels_of(decision, now.classes_, X)
 
-    @available_if(has_probability)  # type: ignore[untyped-decorator]
-    def staged_predict_proba(self, X: Any) -> Iterator[Any]:
+    @if_probable
+    def staged_predict_proba(self, X: Rows) -> Iterator[Array | Tensor]:
         """Yield the class probabilities after 1, 2, ..., n_iter_ steps, by the fitted link."""
         now = twin_of(self)
         for decision in now._staged_decision(X):
@@ -260,68 +365,60 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
     def truncate(self, k: int) -> Self:
         """Return a fitted copy of the classifier after k steps of its path.
 
-        k is between 0 and len(trace_), and may exceed the n_iter_ steps that validation kept. The
-        link is not fitted again, and a search's `best_estimator_` is not truncated. A model saved
-        without its path has its n_iter_ steps only.
+        k is between 0 and len(trace_), and may exceed the n_iter_ steps that validation kept. Of
+        several members, each keeps the first k of its steps, and k is at most n_iter_. The link is
+        not fitted again. A model saved without its path has its n_iter_ steps only.
         """
-        model = self._fitted()
-        checks.check_number("k", k, 0, whole=True)
+        members = self._fitted()
+        checks.check_number(
+            "k",
+            k,
+            0,
+            whole=True,
+        )
         short = copy.copy(self)
         if k != self.n_iter_:
             self._check_path()
-            if k > len(self.trace_):
-                raise ValueError(f"k={k} is more than the {len(self.trace_)} steps of the path.")
-            short.model_ = self.trace_.model(k, model.dictionary, model.scale, model.limits)
-            short.n_iter_ = k
+            is_path = len(members) == 1
+            longest = members[0].trace.n_steps if is_path else self.n_iter_
+            if k > longest:
+                raise ValueError(f"k={k} is more than the {longest} steps of the path.")
+            short.members_ = tuple(
+                member.truncated(k if is_path else min(k, member.n_iter)) for member in members
+            )
         return short
 
-    def _fitted(self) -> Model:
-        if "model_" not in vars(self):  # faster than scikit-learn's check
-            check_is_fitted(self, "model_", msg=self._unfitted)
-        return self.model_
+    def _fitted(self) -> tuple[Member, ...]:
+        if "members_" not in vars(self):  # faster than scikit-learn's check
+            check_is_fitted(self, "members_", msg=self._unfitted)
+        return self.members_
 
-    def _decision(self, X: Any) -> Any:
-        return self._flat(self._fitted().decision(self._encoded(X)))
-
-    def _encoded(self, X: Any) -> Any:
-        """Check rows and encode them as the atoms see them."""
-        X, inputs = checks.check_rows(self, X), vars(self).get("_inputs_")
-        return X if inputs is None else inputs.encode(X)
+    def _decision(self, X: Rows) -> Array | Tensor:
+        members = self._fitted()
+        return self._flat(decision_of(members, checks.check_rows(self, X)))
 
     def _has_path(self) -> bool:
-        # A path that was not saved has no start either.
-        return len(self.trace_) >= self.n_iter_ and bool(np.isfinite(self.trace_.start).all())
+        return all(member.has_path for member in self._fitted())
 
     def _check_path(self) -> None:
         if not self._has_path():
             raise ValueError(
-                "This model was loaded without its path: it was saved with trace=False, or its "
-                f"classes share atoms. Only the model after all {self.n_iter_} steps is available."
+                "This model was loaded without its path: it was saved with trace=False. Only the "
+                f"model after all {self.n_iter_} steps is available."
             )
 
-    def _staged_decision(self, X: Any) -> Iterator[Any]:
-        model, X = self._fitted(), self._encoded(X)
+    def _staged_decision(self, X: Rows) -> Iterator[Array | Tensor]:
+        members = self._fitted()
+        X = checks.check_rows(self, X)
         self._check_path()
-        n_entered = max((step.n_entered for step in self.trace_[: self.n_iter_]), default=0)
-        has_room = X.shape[0] * n_entered * 8 <= get_config()["working_memory"] * 2**20
-        # Corrected leaves have other values in every step.
-        has_room &= not model.dictionary.corrects_leaves
-        # Including atoms that were removed later.
-        atoms, coef = self.trace_.atoms[:n_entered], np.zeros((1, n_entered))
-        values = replace(model, atoms=atoms, coef=coef).columns(X) if has_room else None
-        for k, step in enumerate(self.trace_[: self.n_iter_], 1):
-            if values is None:
-                decision = self.truncate(k).model_.decision(X)
-            else:
-                coef, intercept = beside(step.coef.T, X), beside(step.intercept, X)
-                decision = values[:, : step.n_entered] @ coef + intercept
+        for decision in staged_decision_of(members, X, get_config()["working_memory"] * 2**17):
             yield self._flat(decision)
 
-    def _flat(self, decision: Any) -> Any:
+    def _flat(self, decision: Array | Tensor) -> Array | Tensor:
         return decision[:, 0] if len(self.classes_) == 2 else decision
 
     def __sklearn_is_fitted__(self) -> bool:
-        return "model_" in vars(self)
+        return "members_" in vars(self)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -331,7 +428,31 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
         return tags
 
 
-def in_kind(values: Any, X: Any) -> Any:
+def in_kind(values: Array | Tensor, X: Rows) -> Array | Tensor:
     """Return values like X: for a tensor, a tensor of its precision on its device."""
-    values = beside(values, X)
+    values = to_device_of(values, X)
     return values.to(X.dtype) if is_tensor(X) and X.is_floating_point() else values
+
+
+@contextmanager
+def all_or_nothing(estimator: T) -> Iterator[T]:
+    """Yield a twin to be fitted, whose attributes the estimator takes over if the fit succeeds.
+
+    Other threads may predict meanwhile: they see the last fit or the new one, never parts of both.
+    """
+    twin = twin_of(estimator)
+    yield twin
+    unfitted = {name: value for name, value in vars(estimator).items() if not name.endswith("_")}
+    estimator.__dict__ = unfitted | fitted_attributes(twin)
+
+
+def twin_of(estimator: T) -> T:
+    """Return an estimator with the attributes that this one has now."""
+    twin = object.__new__(type(estimator))
+    twin.__dict__ = vars(estimator).copy()
+    return twin
+
+
+def fitted_attributes(estimator: BaseEstimator) -> dict[str, Any]:
+    """Return what a fit has set."""
+    return {name: value for name, value in vars(estimator).items() if name.endswith("_")}

@@ -1,18 +1,15 @@
-"""Shapley values: what every column of a row adds to its decision values.
+"""Shapley values: how much each column of a row adds to its decision values.
 
-A coalition of columns has the values of the row, the other columns those of a row of the
-background; its worth is the mean decision value over the background. The Shapley value of a column
-is what it adds to a coalition, on average over all orders in which columns may join.
+The columns of a coalition take their values from the row, all others from a background row; the
+coalition is worth the mean decision value over the background. The Shapley value of a column is
+what it adds when it joins, averaged over all orders in which the columns may join.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import cycle
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,131 +17,189 @@ from scipy import special
 
 from fcgboost import _kernels
 from fcgboost._kernels import shapley
-from fcgboost.arrays import Array, host
+from fcgboost.arrays import Array, Codes, Flags, Matrix, differ, to_numpy
 from fcgboost.dictionaries import (
+    Dictionary,
+    DirectionDictionary,
     GaussDictionary,
-    LinearProfile,
-    PlaneDictionary,
+    LinearDictionary,
     ReluDictionary,
     SigmoidDictionary,
     StepDictionary,
     TreeDictionary,
 )
-from fcgboost.dictionaries.growth import nodes_of
+from fcgboost.dictionaries.nodes import nodes_of
 from fcgboost.model import Model, by_family
 
-Places = NDArray[np.int64]
-# A walk maps moves to decision values: (n_walks, n_moves) to (n_walks, n_moves + 1, n_outputs). It
-# begins at the rows of the background in turn; a move p > 0 gives column p - 1 the values of the
-# row that is explained, -p takes them back.
-Walk = Callable[[Places], Array]
+Integers = NDArray[np.int64]
+# Maps moves, (n_walks, n_moves), to decision values, (n_walks, n_moves + 1, n_outputs). Walks begin
+# at the rows of the background in turn; a move p > 0 gives column p - 1 the values of the row that
+# is explained, -p takes them back.
+_Worth = Callable[[Integers], Array]
+# The same for any row and the atoms of one family.
+_Walk = Callable[[Array, Integers], Array]
+# Maps a row to its Shapley values, of shape (n_columns, n_outputs).
+_Values = Callable[[Array], Array]
 
-# Up to so many columns all coalitions are looked at; of more, random orders of the columns.
+# With at most this many columns, enumerate all coalitions; otherwise sample orders.
 _MOST_EXACT = 12
-# A round is an order and its reverse for every row of the background. There are some at a time, of
-# so many orders in all, until three standard errors are at most this share of the row's largest
-# value, or so many orders have been looked at.
-_ROUNDS, _ORDERS, _MOST_ORDERS = 8, 800, 100_000
-_DEVIATIONS, _TOLERANCE = 3.0, 0.01
-#: The most rows of a background.
+# A round is an order and its reverse for every row of the background. Rounds are drawn in batches
+# of about _ORDERS orders until three standard errors are within _TOLERANCE of the row's largest
+# value, or _MOST_ORDERS have been drawn.
+_ORDERS = 800
+_MOST_ORDERS = 100_000
+_DEVIATIONS = 3.0
+_TOLERANCE = 0.01
+#: The largest number of background rows.
 MOST_ROWS = 100
-# Numbers that stay in the cache, and that memory has room for.
-_CACHED, _ENTRIES = 1 << 17, 1 << 20
+# Numbers per block of work.
+_ENTRIES = 1 << 20
 
 
-class Game:
-    """The decision values of a model between the rows of a background and another row.
+@dataclass(frozen=True, eq=False)
+class Term:
+    """A model, the weight of its decision values, and the background as it sees it.
 
     Parameters
     ----------
     model : Model
+    weight : float
     background : ndarray of shape (n_background, n_inputs)
     sources : ndarray of shape (n_inputs,)
-        The column that every input is made of.
+        The column that each input is computed from.
+    """
+
+    model: Model
+    weight: float
+    background: Array
+    sources: Codes
+
+
+class Game:
+    """The cooperative game of a sum of models.
+
+    Its rows are composed of a background row and the row explained. Models may see the columns
+    through different inputs: those of one follow those of the other.
+
+    Parameters
+    ----------
+    terms : sequence of Term
+        All backgrounds are the same rows.
     n_columns : int
     """
 
-    def __init__(self, model: Model, background: Array, sources: Any, n_columns: int) -> None:
-        self._limits, self._n_columns = model.bounds, n_columns
+    def __init__(self, terms: Sequence[Term], n_columns: int) -> None:
+        self._terms = terms
+        self._n_columns = n_columns
+        self._sources = np.concatenate([term.sources for term in terms])
+        self._background = self._within([term.background for term in terms])
+        decisions = [term.weight * term.model.decision(term.background) for term in terms]
         #: The mean decision values of the background.
-        self.base: Array = model.decision(background).mean(axis=0)
-        background = self._within(background)
-        self._parts: list[tuple[slice, _Exact | _Walks]] = []
-        for family, places, rows, inputs in by_family(model.dictionary, model.atoms, len(sources)):
-            part = next((kind for own, kind in _KINDS.items() if _is_plain(family, own)), _Rows)
-            columns = sources[inputs].astype(np.int64)
-            seen = np.ascontiguousarray(background[:, inputs]), columns, n_columns
-            coef = np.ascontiguousarray(model.coef[:, places].T)
-            self._parts.append((inputs, part(family, rows, coef, model.scale[inputs], *seen)))
+        self.base: Array = np.sum(decisions, axis=0).mean(axis=0)
+        self._exact: list[tuple[slice, _Values]] = []
+        self._walks: list[tuple[slice, _Walk]] = []
+        start = 0
+        for term in terms:
+            self._add(term, start)
+            start += len(term.sources)
 
-    def _within(self, rows: Array) -> Array:
-        return rows if self._limits is None else np.asarray(self._limits.apply(rows))
+    def _add(self, term: Term, start: int) -> None:
+        """Add the atoms of a model whose inputs begin at a position."""
+        model = term.model
+        for group in by_family(model.dictionary, model.atoms, len(term.sources)):
+            inputs = slice(start + group.inputs.start, start + group.inputs.stop)
+            kind = type(group.family)
+            atoms = _Atoms(
+                group.family,
+                rows=group.rows,
+                coef=term.weight * model.coef[:, group.places].T,
+                scale=model.scale[group.inputs],
+                background=np.ascontiguousarray(self._background[:, inputs]),
+                columns=self._sources[inputs].astype(np.int64),
+                n_columns=self._n_columns,
+            )
+            if kind in _EXACT:
+                self._exact.append((inputs, _EXACT[kind](atoms)))
+            else:
+                walk = _planes if kind in _PROFILES else _rows
+                self._walks.append((inputs, walk(atoms)))
 
-    def values(self, row: Array) -> tuple[Array, float]:
+    def _within(self, rows: Sequence[Array]) -> Array:
+        """Return the inputs of all models, each within the limits of its own."""
+        parts = []
+        for term, Z in zip(self._terms, rows, strict=True):
+            limits = term.model.bounds
+            parts.append(Z if limits is None else limits.apply(Z))
+        return np.hstack(parts)
+
+    def values(self, rows: Sequence[Array]) -> tuple[Array, float]:
         """Return the Shapley values, of shape (n_columns, n_outputs), and their error.
 
-        It is three standard errors of the one that is known worst; 0 where all are exact.
+        The row is given as each model sees it, of shape (1, n_inputs). The error is three standard
+        errors of the least certain value; 0 if all are exact.
         """
-        (x,) = self._within(row[None, :])
-        phi, walks = np.zeros((self._n_columns, len(self.base))), list[tuple[_Walks, Array]]()
-        for inputs, part in self._parts:
-            own = np.ascontiguousarray(x[inputs])
-            if isinstance(part, _Walks):
-                walks.append((part, own))
-            else:
-                phi += part.values(own)
-        columns = [part.columns[part.differs(own)] for part, own in walks]
-        players = np.unique(np.concatenate(columns)) if columns else np.zeros(0, dtype=np.int64)
-
-        def worth(moves: Places) -> Array:
-            return np.asarray(sum(part.walk(own, moves) for part, own in walks))
-
-        if len(players) == 0:
+        (x,) = self._within(rows)
+        phi = np.zeros((self._n_columns, len(self.base)))
+        for inputs, values in self._exact:
+            phi += values(x[inputs])
+        players = np.unique(self._sources[differ(x, self._background)])
+        if not self._walks or len(players) == 0:
             return phi, 0.0
-        n_background = len(walks[0][0].background)
-        if len(players) <= _MOST_EXACT:
-            moves, weights = _coalitions(len(players))
-            moves = np.sign(moves) * (players[np.abs(moves) - 1] + 1)
-            moves = np.broadcast_to(moves, (n_background, len(moves)))
-            phi[players] += weights @ worth(moves).mean(axis=0)
-            return phi, 0.0
-        return _sampled(phi, worth, np.tile(players, (n_background, 1)))
+
+        def worth(moves: Integers) -> Array:
+            return np.asarray(sum(walk(x[inputs], moves) for inputs, walk in self._walks))
+
+        n_background = len(self._background)
+        if len(players) > _MOST_EXACT:
+            return _sampled(phi, worth, np.tile(players, (n_background, 1)))
+        moves, weights = _coalitions(len(players))
+        moves = np.sign(moves) * (players[np.abs(moves) - 1] + 1)
+        worths = worth(np.tile(moves, (n_background, 1)))
+        phi[players] += weights @ worths.mean(axis=0)
+        return phi, 0.0
 
 
-def _sampled(phi: Array, worth: Walk, players: Places) -> tuple[Array, float]:
-    """Add Shapley values over random orders to those that are known, and return their error.
+def _sampled(phi: Array, worth: _Worth, players: Integers) -> tuple[Array, float]:
+    """Add Shapley values estimated from random orders to the exact ones; return also the error.
 
-    What a column adds with one other column there, or without it, is the same in an order and its
-    reverse together: both are far less random than two orders.
+    An order and its reverse cancel pairwise interactions (antithetic sampling).
     """
-    at_once, rng = max(_ROUNDS, _ORDERS // len(players)), np.random.default_rng(0)
-    at_once = max(2, min(at_once, _ENTRIES // players.size))
-    some, n, total, squares = np.tile(players, (at_once, 1, 1)), 0, 0.0, 0.0
-    error, wanted = 1.0, 0.0
+    rng = np.random.default_rng(0)
+    n_rounds = max(2, min(_ORDERS // len(players), _ENTRIES // players.size))
+    in_order = np.tile(players, (n_rounds, 1, 1))
+    n = 0
+    total = 0.0
+    squares = 0.0
+    error = 1.0
+    wanted = 0.0
     while error > wanted and n * len(players) < _MOST_ORDERS:
-        orders = rng.permuted(some, axis=2)
-        both = _added(worth, orders, len(phi)) + _added(worth, orders[:, :, ::-1], len(phi))
-        n, total, squares = n + at_once, total + both.sum(axis=0), squares + (both**2).sum(axis=0)
+        orders = rng.permuted(in_order, axis=2)
+        both = _added(worth, orders, len(phi))
+        both += _added(worth, orders[:, :, ::-1], len(phi))
+        n = n + n_rounds
+        total = total + both.sum(axis=0)
+        squares = squares + (both**2).sum(axis=0)
         variance = max(0.0, np.max(squares - total**2 / n)) / (n - 1)
-        found = phi + total / (2 * n)
-        # Of few rounds the variance is not known well: about what Student's distribution adds.
+        mean = phi + total / (2 * n)
+        # With few rounds the variance is uncertain; the factor approximates Student's t.
         error = _DEVIATIONS * (1.0 + 4.0 / n) * np.sqrt(variance / n) / 2.0
-        wanted = _TOLERANCE * np.abs(found).max()
-    return found, float(error)
+        wanted = _TOLERANCE * np.abs(mean).max()
+    return mean, float(error)
 
 
-def _added(worth: Walk, orders: Places, n_columns: int) -> Array:
+def _added(worth: _Worth, orders: Integers, n_columns: int) -> Array:
     """Return what columns add when they join orders, of shape (n_rounds, n_columns, n_outputs)."""
     n_rounds, n_background, n_players = orders.shape
-    added = np.diff(worth(orders.reshape(-1, n_players) + 1), axis=1).reshape(orders.size, -1)
-    places = (orders + n_columns * np.arange(n_rounds)[:, None, None]).ravel()
-    sums = [np.bincount(places, own, n_rounds * n_columns) for own in added.T]
+    worths = worth(orders.reshape(-1, n_players) + 1)
+    added = np.diff(worths, axis=1).reshape(orders.size, -1)
+    groups = (orders + n_columns * np.arange(n_rounds)[:, None, None]).ravel()
+    sums = [np.bincount(groups, output, n_rounds * n_columns) for output in added.T]
     return np.asarray(np.column_stack(sums).reshape(n_rounds, n_columns, -1) / n_background)
 
 
 @lru_cache(maxsize=1)
-def _coalitions(n: int) -> tuple[Places, Array]:
-    """Return moves through all coalitions of n columns, and the weights of these in the values."""
+def _coalitions(n: int) -> tuple[Integers, Array]:
+    """Return moves that visit all coalitions of n columns, and the weights of the coalitions."""
     numbers = np.arange(2**n)
     gray = numbers ^ (numbers >> 1)  # one bit changes from each to the next
     is_in = (gray[:, None] >> np.arange(n)) & 1 > 0
@@ -158,161 +213,152 @@ def _coalitions(n: int) -> tuple[Places, Array]:
 
 @lru_cache(maxsize=8)
 def _rule(n_columns: int) -> tuple[Array, Array]:
-    """Return a rule for integrals over [0, 1] that is exact for products of so many columns.
+    """Return a quadrature rule on [0, 1] that is exact for products over n_columns columns.
 
-    Of more than a hundred there are fewer points than that takes, and the error is one of rounding:
-    the steepest product is t^n, which changes within 1 / n of the end, where points lie densely.
+    Beyond a hundred columns it has fewer points, and its error is of the size of rounding errors:
+    the steepest product, t^n, changes within 1 / n of the end, where the points are dense.
     """
-    points, weights = special.roots_legendre(min(-(-n_columns // 2), 20 + int(4 * n_columns**0.5)))
+    n_exact = -(-n_columns // 2)
+    n_enough = 20 + int(4 * n_columns**0.5)
+    points, weights = special.roots_legendre(min(n_exact, n_enough))
     return (points + 1.0) / 2.0, weights / 2.0
 
 
 @dataclass(eq=False)
-class _Part:
+class _Atoms:
     """The atoms of one family, and the background as they see it."""
 
-    family: Any
-    rows: Any
+    family: Dictionary
+    rows: Matrix
     coef: Array
     scale: Array
     background: Array
-    columns: Places
+    columns: Integers
     n_columns: int
 
-    def __post_init__(self) -> None:
-        """Lay out what no row changes."""
-
-    def differs(self, x: Array) -> NDArray[np.bool_]:
-        """Say which inputs differ somewhere in the background."""
-        X = self.background
-        return np.asarray(((x != X) & ~(np.isnan(X) & np.isnan(x))).any(axis=0))
-
-    def by_column(self) -> tuple[Places, Places]:
-        """Return the inputs column by column, and where those of each column begin."""
-        order = np.argsort(self.columns, kind="stable")
-        return order, np.searchsorted(self.columns[order], np.arange(self.n_columns + 1))
+    @property
+    def parameters(self) -> Array:
+        return np.asarray(to_numpy(self.rows), dtype=np.float64)
 
 
-class _Exact(_Part, ABC):
-    """Atoms whose Shapley values are known."""
+def _trees(atoms: _Atoms) -> _Values:
+    nodes = nodes_of(atoms.rows)
+    depths = _kernels.check_trees(nodes, len(atoms.scale))
 
-    @abstractmethod
-    def values(self, x: Array) -> Array:
-        """Return the Shapley values of a row, of shape (n_columns, n_outputs)."""
+    def values(x: Array) -> Array:
+        of_trees = shapley.of_trees(
+            nodes,
+            depths,
+            x,
+            atoms.background,
+            atoms.columns,
+            atoms.n_columns,
+        )
+        return of_trees.T @ atoms.coef / len(atoms.background)
 
-
-class _Trees(_Exact):
-    def __post_init__(self) -> None:
-        self._nodes = nodes_of(self.rows)
-        self._depths = _kernels.check_trees(self._nodes, len(self.scale))
-
-    def values(self, x: Array) -> Array:
-        columns = x, self.background, self.columns, self.n_columns
-        found = shapley.of_trees(self._nodes, self._depths, *columns)
-        return found.T @ self.coef / len(self.background)
-
-
-class _Lines(_Exact):
-    def values(self, x: Array) -> Array:
-        slopes = host(self.rows)[:, :-1].T @ self.coef
-        added = (x - self.background.mean(axis=0))[:, None] * slopes
-        return np.column_stack([np.bincount(self.columns, a, self.n_columns) for a in added.T])
+    return values
 
 
-class _Bells(_Exact):
-    """Products over columns; where all rows agree, of one factor more."""
+def _lines(atoms: _Atoms) -> _Values:
+    slopes = atoms.parameters[:, :-1].T @ atoms.coef
+    mean = atoms.background.mean(axis=0)
 
-    def __post_init__(self) -> None:
-        atoms = np.asarray(host(self.rows), dtype=np.float64)
-        self._order, _ = self.by_column()
-        self._centers = atoms[:, self._order].T
-        self._units = (0.5**0.5 / (atoms[:, -1:] * self.scale[self._order])).T
+    def values(x: Array) -> Array:
+        phi = np.zeros((atoms.n_columns, slopes.shape[1]))
+        np.add.at(phi, atoms.columns, (x - mean)[:, None] * slopes)
+        return phi
 
-    def values(self, x: Array) -> Array:
-        differs, phi = self.differs(x)[self._order], np.zeros((self.n_columns, self.coef.shape[1]))
-        columns = self.columns[self._order][differs]
+    return values
+
+
+def _bells(atoms: _Atoms) -> _Values:
+    """Products over columns; columns in which all rows agree are one constant factor."""
+    order = np.argsort(atoms.columns, kind="stable")
+    centers = atoms.parameters[:, order].T
+    units = (0.5**0.5 / (atoms.parameters[:, -1:] * atoms.scale[order])).T
+    background = atoms.background[:, order]
+
+    def squares(X: Array, is_used: Flags) -> Array:
+        gaps = X[:, is_used, None] - centers[is_used]
+        gaps *= units[is_used]
+        return np.square(gaps, out=gaps)
+
+    def values(x: Array) -> Array:
+        x = x[order]
+        is_other = differ(x, background)
+        phi = np.zeros((atoms.n_columns, atoms.coef.shape[1]))
+        columns = atoms.columns[order][is_other]
         if len(columns) == 0:
             return phi
         players, first = np.unique(columns, return_index=True)
-        same = np.exp(-self._squares(x[None, :], ~differs).sum(axis=1)[0])
-        (own,) = self._factors(x[None, :], differs, first)
-        size = max(1, _ENTRIES // (len(columns) * own.shape[1]))
-        for start in range(0, len(self.background), size):
-            others = self._factors(self.background[start : start + size], differs, first)
-            found = shapley.of_products(own, others, *_rule(len(players)))
-            phi[players] += (same * found) @ self.coef
-        return phi / len(self.background)
 
-    def _squares(self, X: Array, some: NDArray[np.bool_]) -> Array:
-        gaps = X[:, self._order[some], None] - self._centers[some]
-        gaps *= self._units[some]
-        return np.square(gaps, out=gaps)
+        def factors(X: Array) -> Array:
+            return np.exp(-np.add.reduceat(squares(X, is_other), first, axis=1))
 
-    def _factors(self, X: Array, some: NDArray[np.bool_], first: Places) -> Array:
-        return np.exp(-np.add.reduceat(self._squares(X, some), first, axis=1))
+        same = np.exp(-squares(x[None, :], ~is_other).sum(axis=1)[0])
+        (of_x,) = factors(x[None, :])
+        size = max(1, _ENTRIES // (len(columns) * of_x.shape[1]))
+        for start in range(0, len(background), size):
+            others = factors(background[start : start + size])
+            of_products = shapley.of_products(of_x, others, *_rule(len(players)))
+            phi[players] += (same * of_products) @ atoms.coef
+        return phi / len(background)
+
+    return values
 
 
-class _Walks(_Part, ABC):
-    """Atoms of which nothing more is known than their values."""
+def _planes(atoms: _Atoms) -> _Walk:
+    """Functions of a sum over columns."""
+    order = np.argsort(atoms.columns, kind="stable")
+    # Where the inputs of each column begin.
+    first = np.searchsorted(atoms.columns[order], np.arange(atoms.n_columns + 1))
+    weights = np.ascontiguousarray(atoms.parameters[:, order].T)
+    starts = atoms.background @ atoms.parameters[:, :-1].T + atoms.parameters[:, -1]
+    background = np.ascontiguousarray(atoms.background[:, order])
+    coef = np.ascontiguousarray(atoms.coef.T)
 
-    @abstractmethod
-    def walk(self, x: Array, moves: Places) -> Array:
-        """Return decision values along walks to a row."""
+    def walk(x: Array, moves: Integers) -> Array:
+        n_rounds = len(moves) // len(background)
+        return shapley.walk(
+            moves,
+            first,
+            np.tile(x[order] - background, (n_rounds, 1)),
+            weights,
+            np.tile(starts, (n_rounds, 1)),
+            _PROFILES[type(atoms.family)],
+            coef,
+        )
+
+    return walk
 
 
-class _Planes(_Walks):
-    """Functions of sums, to which every column adds."""
+def _rows(atoms: _Atoms) -> _Walk:
+    """Other families: composed rows are evaluated."""
 
-    def __post_init__(self) -> None:
-        atoms = np.asarray(host(self.rows), dtype=np.float64)
-        self._order, self._first = self.by_column()
-        self._weights = np.ascontiguousarray(atoms[:, self._order].T)
-        self._start = self.background @ atoms[:, :-1].T + atoms[:, -1]
-        self._rows_of_coef = np.ascontiguousarray(self.coef.T)
-        self._ordered = np.ascontiguousarray(self.background[:, self._order])
-
-    def walk(self, x: Array, moves: Places) -> Array:
-        rows = np.arange(len(moves)) % len(self.background)
-        # Compiled walks apply a profile at once, in about half the time.
-        profile = _PROFILES.get(type(self.family))
-        width = len(self.coef) if profile is None else self.coef.shape[1]
-        size, values = max(1, _CACHED // ((1 + moves.shape[1]) * width)), []
+    def walk(x: Array, moves: Integers) -> Array:
+        n_steps = moves.shape[1] + 1
+        size = max(1, _ENTRIES // (n_steps * atoms.n_columns))
+        values = []
         for start in range(0, len(moves), size):
-            own = rows[start : start + size]
-            walks = np.ascontiguousarray(moves[start : start + size]), self._first
-            inputs = x[self._order] - self._ordered[own], self._weights, self._start[own]
-            found = shapley.walk(*walks, *inputs, profile, self._rows_of_coef)
-            values.append(self.family.profile(found) @ self.coef if profile is None else found)
+            block = moves[start : start + size]
+            joins = np.zeros((len(block), n_steps, atoms.n_columns), dtype=bool)
+            np.put_along_axis(joins[:, 1:], np.abs(block)[:, :, None] - 1, True, axis=2)
+            is_in = np.logical_xor.accumulate(joins, axis=1)[:, :, atoms.columns]
+            numbers = np.arange(start, start + len(block)) % len(atoms.background)
+            rows = np.where(is_in, x, atoms.background[numbers][:, None, :])
+            columns = atoms.family.evaluate(rows.reshape(-1, len(x)), atoms.rows, atoms.scale)
+            values.append((to_numpy(columns) @ atoms.coef).reshape(len(block), n_steps, -1))
         return np.concatenate(values)
 
-
-class _Rows(_Walks):
-    """A family of the user's: rows are put together and evaluated."""
-
-    def walk(self, x: Array, moves: Places) -> Array:
-        values = []
-        for own, other in zip(moves, cycle(self.background), strict=False):
-            joins = np.zeros((len(own) + 1, self.n_columns), dtype=bool)
-            joins[np.arange(1, len(joins)), np.abs(own) - 1] = True
-            is_in = np.logical_xor.accumulate(joins, axis=0)[:, self.columns]
-            rows = np.where(is_in, x, other)
-            values.append(host(self.family.evaluate(rows, self.rows, self.scale)) @ self.coef)
-        return np.array(values)
+    return walk
 
 
-_KINDS: dict[type, type[_Exact | _Walks]] = {
-    TreeDictionary: _Trees,
-    GaussDictionary: _Bells,
-    LinearProfile: _Lines,
-    PlaneDictionary: _Planes,
+# Families derived from these may have other values, so only the classes themselves are known.
+_EXACT: dict[type[Dictionary], Callable[[_Atoms], _Values]] = {
+    TreeDictionary: _trees,
+    GaussDictionary: _bells,
+    LinearDictionary: _lines,
+    DirectionDictionary: _lines,
 }
 # The numbers of profiles in `kernels.h`.
 _PROFILES = {ReluDictionary: 0, StepDictionary: 1, SigmoidDictionary: 2}
-
-
-def _is_plain(family: Any, own: type) -> bool:
-    """Whether atoms have the values of a class, and not those of a class derived from it."""
-    names = ["evaluate", "prepared"] + ["profile"] * (own is LinearProfile)
-    return isinstance(family, own) and all(
-        getattr(type(family), name) is getattr(own, name) for name in names
-    )

@@ -10,15 +10,24 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from fcgboost.arrays import Array, Codes
+
+__all__ = [
+    "Progress",
+    "Status",
+    "Step",
+    "theory_steps",
+]
 
 # A path ends when this many steps together gain less than this share of the first step's gain.
-_NO_GAIN_STEPS, _NO_GAIN_SHARE = 10, 1e-6
-_NONE_REMOVED, _NONE_GONE = np.zeros((0, 2), dtype=np.intp), np.zeros(0, dtype=np.intp)
+_NO_GAIN_STEPS = 10
+_NO_GAIN_SHARE = 1e-6
+_NONE_REMOVED = np.zeros((0, 2), dtype=np.intp)
+_NO_ATOMS = np.zeros(0, dtype=np.intp)
 
 
 class Status(Enum):
@@ -44,12 +53,33 @@ class Status(Enum):
         return Status, (self.value,)
 
 
+class Progress(NamedTuple):
+    """How far a whole fit is: it may make several paths, one after the other.
+
+    Attributes
+    ----------
+    path : int
+        The number of the current path, from 1.
+    n_paths : int
+        How many paths the fit makes, at most.
+    fold : int or None
+        The number of the fold that judges the path, from 1; None if no fold does.
+    share : float
+        The share of the fit that is done, from 0 to 1; an estimate that never falls.
+    """
+
+    path: int
+    n_paths: int
+    fold: int | None
+    share: float
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Step:
     """The read-only record of one step of the greedy loop.
 
-    There is one output for two classes, and one per class for more. For an average of paths (see
-    the preset "auto"), `chosen`, `scores` and `objectives` list the paths one after the other.
+    There is one output for two classes, and one per class for more. A record may stand for several
+    steps (see `Trace`): `chosen` and `scores` then list them one after the other.
 
     Attributes
     ----------
@@ -77,14 +107,16 @@ class Step:
         The validation score, larger is better; None if not all coefficients were corrected.
     removed : ndarray of shape (n_removed, 2)
         The atoms removed in this step, in order: output and position of the atom.
-    gone : ndarray of shape (n_gone,)
+    removed_atoms : ndarray of shape (n_removed,)
         The positions of the atoms that entered earlier and that no output has now.
     leaves : tuple of ndarray
         If leaves are corrected, the leaf values of each tree after the step; otherwise empty.
+    progress : Progress or None
+        How far the whole fit is, for callbacks; None in the trace.
     """
 
     k: int
-    chosen: NDArray[np.intp]
+    chosen: Codes
     scores: Array
     objectives: Array
     coef: Array
@@ -94,20 +126,21 @@ class Step:
     is_corrected: bool
     seconds: float
     validation_score: float | None = None
-    removed: NDArray[np.intp] = field(default_factory=lambda: _NONE_REMOVED)
-    gone: NDArray[np.intp] = field(default_factory=lambda: _NONE_GONE)
+    removed: Codes = field(default_factory=lambda: _NONE_REMOVED)
+    removed_atoms: Codes = field(default_factory=lambda: _NO_ATOMS)
     leaves: tuple[Array, ...] = ()
+    progress: Progress | None = None
 
     def __post_init__(self) -> None:
         # Leaves are locked where they are made: steps share most of them.
-        for value in vars(self).values():
-            if isinstance(value, np.ndarray):
-                value.setflags(write=False)
+        arrays = (self.chosen, self.scores, self.objectives, self.coef, self.intercept)
+        for array in (*arrays, self.removed, self.removed_atoms):
+            array.setflags(write=False)
 
     def __repr__(self) -> str:
-        found = self.validation_score
-        score = "" if found is None else f", validation_score={found:.6g}"
-        return f"Step(k={self.k}, n_atoms={self.n_atoms}, seconds={self.seconds:.3g}{score})"
+        score = self.validation_score
+        text = "" if score is None else f", validation_score={score:.6g}"
+        return f"Step(k={self.k}, n_atoms={self.n_atoms}, seconds={self.seconds:.3g}{text})"
 
     @property
     def objective(self) -> float:
@@ -122,7 +155,7 @@ class Step:
     @property
     def n_atoms(self) -> int:
         """The number of distinct atoms in the model."""
-        return self.n_entered - len(self.gone)
+        return self.n_entered - len(self.removed_atoms)
 
 
 StoppingRule = Callable[[Step], Status | None]
@@ -170,6 +203,8 @@ class NoImprovement:
             return None
         self._n_worse += 1
         if step.validation_score > self._best:
-            self._best, self._best_step, self._n_worse = step.validation_score, step.k, 0
+            self._best = step.validation_score
+            self._best_step = step.k
+            self._n_worse = 0
         is_over = step.k - self._best_step >= self.patience
         return Status.VALIDATION if is_over and self._n_worse >= min(self.patience, 3) else None

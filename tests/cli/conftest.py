@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from suites.commands import GAUSS, make_table, run
 
 from fcgboost.datasets import make_simulation
+from tests.suites.commands import GAUSS, make_table, run
 
 
 @pytest.fixture(scope="session")

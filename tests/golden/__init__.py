@@ -1,7 +1,7 @@
 """Paths that stored fits took: what a change of the engine must give again.
 
-`python -m tests.golden` fits all cases and writes them anew. Do that only where a change is meant
-to change results, and say so: the stored values are the memory of what the package computed.
+`python -m tests.golden paths` fits all cases and writes them anew. Do that only where a change is
+meant to change results, and say so: the stored values are the memory of what the package computed.
 """
 
 import json

@@ -1,3 +1,14 @@
-from tests.golden import write
+"""Write golden files anew: `python -m tests.golden paths`, `... texts`, or both."""
 
-write()
+import sys
+import tempfile
+from pathlib import Path
+
+from tests.golden import texts, write
+
+kinds = sys.argv[1:] or ["paths", "texts"]
+if "paths" in kinds:
+    write()
+if "texts" in kinds:
+    with tempfile.TemporaryDirectory() as folder:
+        texts.write(Path(folder))

@@ -10,7 +10,7 @@ fails the test when the browser closes. A test that means an error clears the li
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -56,9 +56,18 @@ def browser() -> Iterator[OpenBrowser]:
 
 
 def open_page(
-    browser: OpenBrowser, url: str, *, width: int = 1280, height: int = 900, dark: bool = False
+    browser: OpenBrowser,
+    url: str,
+    *,
+    width: int = 1280,
+    height: int = 900,
+    dark: bool = False,
+    on_request: Callable[[str], None] | None = None,
 ) -> tuple[Page, list[str]]:
-    """Open a page in a profile of its own; give it and the list its errors are added to."""
+    """Open a page in a profile of its own; give it and the list its errors are added to.
+
+    `on_request` is told the address of everything that the page asks for.
+    """
     context = browser.chromium.new_context(
         viewport={"width": width, "height": height},
         color_scheme="dark" if dark else "light",
@@ -70,6 +79,8 @@ def open_page(
     page.on("pageerror", lambda error: errors.append(f"script: {error}"))
     page.on("requestfailed", lambda request: errors.extend(failures(request)))
     page.on("console", lambda message: errors.extend(complaints(message)))
+    if on_request is not None:
+        page.on("request", lambda request: on_request(request.url))
     page.goto(url)
     return page, errors
 

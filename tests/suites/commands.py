@@ -1,6 +1,8 @@
 """Commands run in this process, and the files they need."""
 
+import argparse
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fcgboost.cli import main
+from fcgboost.cli import main, make_parser
 
 #: Quick where it does not matter what is fitted.
 GAUSS = ("--dictionary", "gauss")
@@ -53,3 +55,9 @@ def spoil(folder: Path, name: str, text: str) -> Path:
     path = folder / name
     path.write_text(text, encoding="utf-8")
     return path
+
+
+def commands() -> Iterator[tuple[str, argparse.ArgumentParser]]:
+    for action in make_parser()._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            yield from action.choices.items()

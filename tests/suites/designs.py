@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from fcgboost.designs.base import Best, Candidates, Columns, Design, Divisor, Point
-from fcgboost.dictionaries import GaussDictionary, PolynomialDictionary, ReluDictionary
+from fcgboost.designs.base import ActiveColumns, Best, Candidates, Design, Point
+from fcgboost.designs.memory import MemoryDesign
+from fcgboost.dictionaries import GaussDictionary, ReluDictionary
 from fcgboost.losses import CubedHinge, CurvedLoss, Square, SquaredHinge
 
 
@@ -33,7 +34,7 @@ class Place(NamedTuple):
     """
 
     design: Callable[..., Design]
-    targets: Callable[[list[int]], list[Any]]
+    target: Callable[[int], Any]
     takes_sparse: bool = True
 
     def forms(self, X: np.ndarray) -> list[Any]:
@@ -41,7 +42,7 @@ class Place(NamedTuple):
         return [X, sparse.csr_array(X)] if self.takes_sparse else [X]
 
 
-M, D, N_CLASSES = 60, 3, 3
+M, D, N_CLASSES, N_OUTPUTS = 60, 3, 3, 3
 
 
 def make_data(seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -68,14 +69,6 @@ def naive_matrix(X: np.ndarray, atoms: np.ndarray) -> np.ndarray:
     return np.maximum(0.0, X @ atoms[:, :-1].T + atoms[:, -1])
 
 
-def naive_sizes(values: np.ndarray, weights: np.ndarray, scaling: str) -> np.ndarray:
-    if scaling == "max":
-        return np.abs(values).max(axis=0)
-    if scaling == "norm":
-        return np.sqrt((weights[:, None] * values**2).sum(axis=0) / weights.sum())
-    return np.ones(values.shape[1])
-
-
 class Rows(NamedTuple):
     """Columns in full, the labels of every output, and the rows' shares of the weight."""
 
@@ -94,9 +87,8 @@ class Rows(NamedTuple):
 class Scene(NamedTuple):
     """Columns of a place, and the same matrix in full."""
 
-    columns: Columns
+    columns: ActiveColumns
     rows: Rows
-    factors: np.ndarray
 
     def point(self, output: int, seed: int, size: float = 0.3) -> tuple[Point, np.ndarray]:
         """Return a point, and the residual there."""
@@ -113,41 +105,29 @@ class Scene(NamedTuple):
 
 def make_scene(
     place: Place,
-    scaling: str = "none",
     has_constant: bool = False,
     atoms: np.ndarray | None = None,
     loss: CurvedLoss | None = None,
     design: Design | None = None,
 ) -> Scene:
-    """Append atoms, three at a time, to columns of every class against the rest."""
+    """Append atoms, three at a time, to columns of a class against the rest, for three outputs."""
     X, weights = make_data()
     atoms = make_atoms(8) if atoms is None else atoms
     loss = SquaredHinge() if loss is None else loss
     if design is None:
-        design = place.design(ReluDictionary(scaling=scaling), X, weights, standardize=False)
-    classes = list(range(N_CLASSES))
-    columns = design.columns(place.targets(classes), loss, len(atoms), has_constant)
+        design = place.design(ReluDictionary(), X, weights, standardize=False)
+    columns = design.columns(place.target(0), loss, len(atoms), has_constant, N_OUTPUTS)
     for j in range(0, len(atoms), 3):
         columns.append(atoms[j : j + 3])
-    A, factors = scaled_matrix(X, weights, atoms, scaling, has_constant)
-    Y = np.stack([np.where(make_codes() == c, 1.0, -1.0) for c in classes])
-    return Scene(columns, Rows(A, Y, weights / weights.sum(), loss), factors)
+    A = matrix_with_constant(X, atoms, has_constant)
+    Y = np.stack([np.where(make_codes() == 0, 1.0, -1.0)] * N_OUTPUTS)
+    return Scene(columns, Rows(A, Y, weights / weights.sum(), loss))
 
 
-def scaled_matrix(
-    X: np.ndarray, weights: np.ndarray, atoms: np.ndarray, scaling: str, has_constant: bool
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the columns as they must be, and their factors."""
+def matrix_with_constant(X: np.ndarray, atoms: np.ndarray, has_constant: bool) -> np.ndarray:
+    """Return the columns as they must be."""
     values = naive_matrix(X, atoms)
-    sizes = naive_sizes(values, weights, scaling)
-    sizes[sizes == 0.0] = 1.0
-    A, factors = values / sizes, 1.0 / sizes
-    if has_constant:
-        A, factors = np.column_stack([np.ones(len(X)), A]), np.append(1.0, factors)
-    return A, factors
-
-
-SCENES = list(product(("none", "max", "norm"), (False, True)))
+    return np.column_stack([np.ones(len(X)), values]) if has_constant else values
 
 
 def assert_close(actual: Any, expected: np.ndarray, precision: float = 1e-13) -> None:
@@ -155,12 +135,12 @@ def assert_close(actual: Any, expected: np.ndarray, precision: float = 1e-13) ->
     np.testing.assert_allclose(actual, expected, rtol=0.0, atol=precision * size)
 
 
-def assert_looks_are_right(columns: Columns, rows: Rows, points: list[Any]) -> None:
+def assert_expansions_are_right(columns: ActiveColumns, rows: Rows, points: list[Any]) -> None:
     """Compare sums at points with those over the matrix, in units of the columns' sizes."""
-    looks = columns.look([(output, coef) for _, output, coef in points])
-    assert len(looks) == len(points)
     sizes = np.abs(rows.A).max(axis=0, initial=0.0)
-    for (_, output, coef), (risk, gradient, gram) in zip(points, looks, strict=True):
+    for point in points:
+        _, output, coef, _ = point
+        risk, gradient, gram, state = columns.expand(point)
         values, slopes, curvatures = rows.terms(output, coef)
         # What kept sums lose, and what cancels in A coef.
         lost = 1e-11 * (1.0 + np.abs(rows.A).max(initial=0.0) * np.abs(coef).sum())
@@ -169,19 +149,20 @@ def assert_looks_are_right(columns: Columns, rows: Rows, points: list[Any]) -> N
         assert gradient.shape == coef.shape
         assert (np.abs(gradient - rows.A.T @ slopes) <= lost * sizes + 1e-300).all()
         expected = rows.A.T @ (curvatures[:, None] * rows.A)
-        gram = columns.gram(output, coef) if gram is None else gram
+        gram = columns.gram(Point(columns, output, coef, state)) if gram is None else gram
         assert gram.shape == expected.shape
         assert (np.abs(gram - expected) <= 1e-11 * np.outer(sizes, sizes) + 1e-300).all()
 
 
-def scores_of(candidates: Candidates, points: list[Point], divisor: Divisor) -> Any:
+def scores_of(candidates: Candidates, points: list[Point], normalize: bool) -> Any:
     """Return all scores: the best one where a single candidate is allowed is its own."""
     n = candidates.atoms.shape[0]
     scores = np.empty((n, len(points)))
+    residuals = candidates._design.residuals(points)
     for j in range(n):
         allowed = np.zeros(scores.shape, dtype=bool)
         allowed[j] = True
-        for c, best in enumerate(candidates.best(points, divisor, allowed)):
+        for c, best in enumerate(candidates.best(residuals, normalize, allowed)):
             assert isinstance(best, Best)
             assert best.index == j
             assert type(best.score) is float
@@ -189,9 +170,11 @@ def scores_of(candidates: Candidates, points: list[Point], divisor: Divisor) -> 
     return scores
 
 
-def naive_scores(values: np.ndarray, weights: np.ndarray, R: np.ndarray, divisor: str) -> Any:
+def naive_scores(values: np.ndarray, weights: np.ndarray, R: np.ndarray, normalize: bool) -> Any:
     """Return the absolute inner products with divided columns; those that vanish score 0."""
-    sizes = naive_sizes(values, weights, divisor)
+    sizes = np.ones(values.shape[1])
+    if normalize:
+        sizes = np.sqrt((weights[:, None] * values**2).sum(axis=0) / weights.sum())
     scores = np.zeros((values.shape[1], R.shape[1]))
     scores[sizes > 0.0] = np.abs(values.T @ R)[sizes > 0.0] / sizes[sizes > 0.0, None]
     return scores
@@ -214,14 +197,14 @@ def check_scores_are_inner_products(place: Place) -> None:
     X, weights = make_data()
     atoms = make_atoms(25)
     values = naive_matrix(X, atoms)
-    for inputs, store in product(place.forms(X), (True, False)):
+    for inputs, reuse in product(place.forms(X), (True, False)):
         design = place.design(ReluDictionary(), inputs, weights, False)
         points, R = make_scene(place, design=design).points(seed=2)
-        candidates = design.candidates(atoms, reuse=True, store=store)
+        candidates = design.candidates(atoms, reuse=reuse)
         np.testing.assert_array_equal(candidates.atoms, atoms)
-        for divisor in ("norm", "none", "max", "norm", "max"):  # again, once they are known
-            expected = naive_scores(values, weights, R, divisor)
-            assert_close(scores_of(candidates, points, divisor), expected, 1e-12)
+        for normalize in (True, False, True):  # again, once they are known
+            expected = naive_scores(values, weights, R, normalize)
+            assert_close(scores_of(candidates, points, normalize), expected, 1e-12)
 
 
 def check_the_first_of_the_best_allowed_candidates_wins(place: Place) -> None:
@@ -230,16 +213,16 @@ def check_the_first_of_the_best_allowed_candidates_wins(place: Place) -> None:
     atoms = make_atoms(50)
     atoms[30:45] = atoms[rng.permutation(30)[:15]]  # exact ties
     values = naive_matrix(X, atoms)
-    for inputs, store, divisor in product(place.forms(X), (True, False), ("none", "max", "norm")):
+    for inputs, reuse, normalize in product(place.forms(X), (True, False), (False, True)):
         design = place.design(ReluDictionary(), inputs, weights, standardize=False)
         scene = make_scene(place, design=design)
-        candidates = design.candidates(atoms, reuse=True, store=store)
+        candidates = design.candidates(atoms, reuse=reuse)
         for seed, share in enumerate((1.0, 0.5, 0.1, 0.02, 0.0)):
             points, R = scene.points(seed, size=1.0)
             allowed = rng.random((50, 3)) < share
             allowed[:, 0] &= share > 0.1
-            found = candidates.best(points, divisor, allowed)
-            scores = naive_scores(values, weights, R, divisor)
+            found = candidates.best(design.residuals(points), normalize, allowed)
+            scores = naive_scores(values, weights, R, normalize)
             assert [best and best.index for best in found] == naive_best(scores, allowed)
             for c, best in enumerate(found):
                 if best is not None:
@@ -250,9 +233,9 @@ def check_an_atom_that_vanishes_scores_zero(place: Place) -> None:
     X, weights = make_data()
     design = place.design(ReluDictionary(), X, weights, standardize=False)
     points, _ = make_scene(place, design=design).points(seed=5)
-    candidates = design.candidates(make_atoms(50), reuse=False, store="auto")
-    for divisor in ("none", "max", "norm"):
-        scores = scores_of(candidates, points, divisor)
+    candidates = design.candidates(make_atoms(50), reuse=False)
+    for normalize in (False, True):
+        scores = scores_of(candidates, points, normalize)
         np.testing.assert_array_equal(scores[::5], 0.0)
         assert (scores[1:5] > 0.0).any()
 
@@ -270,9 +253,9 @@ def check_standardised_inputs_are_seen_through_folded_atoms(place: Place) -> Non
         rows = sample.dense_rows()
         centers = [Z[(row == X).all(axis=1)][0] for row in rows]
         values = [[np.exp(-np.sum((z - c) ** 2) / (2 * 1.5**2)) for c in centers] for z in Z]
-        candidates = design.candidates(atoms, reuse=False, store=False)
-        columns = design.columns(place.targets([0]), SquaredHinge(), 1, has_constant=True)
-        scores = scores_of(candidates, [Point(columns, 0, np.zeros(1))], "none")
+        candidates = design.candidates(atoms, reuse=False)
+        columns = design.columns(place.target(0), SquaredHinge(), 1, has_constant=True)
+        scores = scores_of(candidates, [Point(columns, 0, np.zeros(1))], False)
         assert_close(scores, np.abs(np.array(values).T @ R), 1e-12)
 
 
@@ -285,12 +268,12 @@ def check_sums_say_what_atoms_gain(place: Place) -> None:
         points, R = make_scene(place, design=design).points(seed=6, size=1.0)
         assert (R == 0.0).any()
         active = (R != 0.0) * weights[:, None]
-        sums = design.sums(atoms, points)
+        sums = design.sums(atoms, design.residuals(points))
         assert_close(sums.dots, values.T @ R)
         assert_close(sums.firsts, values.T @ active)
         assert_close(sums.squares, (values**2).T @ active)
         assert_close(sums.active, active.sum(axis=0))
-        assert design.sums(atoms[:0], points).dots.shape == (0, 3)
+        assert design.sums(atoms[:0], design.residuals(points)).dots.shape == (0, 3)
 
 
 # Columns
@@ -298,71 +281,70 @@ def check_sums_say_what_atoms_gain(place: Place) -> None:
 
 def check_columns_are_the_matrix(place: Place) -> None:
     weights = make_data()[1]
-    for scaling, has_constant in SCENES:
-        columns, rows, factors = make_scene(place, scaling, has_constant)
+    for has_constant in (False, True):
+        columns, rows = make_scene(place, has_constant)
         assert columns.n_columns == rows.A.shape[1]
         assert columns.has_constant == has_constant
-        assert (columns.n_outputs, columns.total_weight) == (3, pytest.approx(weights.sum()))
-        expected = [[weights[y == side].sum() for side in (-1.0, 1.0)] for y in rows.Y]
+        assert columns.total_weight == pytest.approx(weights.sum())
+        expected = [weights[rows.Y[0] == side].sum() for side in (-1.0, 1.0)]
         np.testing.assert_allclose(columns.label_weights, expected, rtol=1e-13)
-        assert_close(columns.factors, factors)
         assert_close(columns.norms, np.sqrt(rows.shares @ rows.A**2))
-        firsts = [rows.A.T @ rows.terms(c, np.zeros(len(factors)))[1] for c in range(3)]
-        assert_close(columns.first_gradients, np.array(firsts))
+        slopes = rows.terms(0, np.zeros(rows.A.shape[1]))[1]
+        assert_close(columns.first_gradient, rows.A.T @ slopes)
 
 
-def check_looks_are_sums_over_the_matrix(place: Place) -> None:
+def check_expansions_are_sums_over_the_matrix(place: Place) -> None:
     for loss in (SquaredHinge(), CubedHinge(), Square(), OwnSquaredHinge()):
-        for scaling, has_constant in SCENES:
-            scene = make_scene(place, scaling, has_constant, loss=loss)
+        for has_constant in (False, True):
+            scene = make_scene(place, has_constant, loss=loss)
             points = [scene.point(c, seed)[0] for seed, c in enumerate((0, 2, 1, 1, 0))]
             nothing = Point(scene.columns, 2, np.zeros(scene.columns.n_columns))
-            assert_looks_are_right(scene.columns, scene.rows, [*points, nothing, points[0]])
+            assert_expansions_are_right(scene.columns, scene.rows, [*points, nothing, points[0]])
 
 
 def check_columns_may_be_empty(place: Place) -> None:
     for loss, has_constant in product((SquaredHinge(), CubedHinge()), (False, True)):
-        scene = make_scene(place, "none", has_constant, make_atoms(0), loss)
+        scene = make_scene(place, has_constant, make_atoms(0), loss)
         assert scene.columns.n_columns == int(has_constant)
         for value in (0.0, 0.5):
             point = Point(scene.columns, 1, np.full(int(has_constant), value))
-            assert_looks_are_right(scene.columns, scene.rows, [point])
+            assert_expansions_are_right(scene.columns, scene.rows, [point])
 
 
-def check_looks_follow_points_and_columns(place: Place) -> None:
+def check_expansions_follow_points_and_columns(place: Place) -> None:
     rng = np.random.default_rng(4)
     X, weights = make_data()
     atoms = make_atoms(40)
     for loss, has_constant in product((SquaredHinge(), CubedHinge()), (False, True)):
-        design = place.design(ReluDictionary(scaling="norm"), X, weights, standardize=False)
-        classes = place.targets(list(range(N_CLASSES)))
-        columns = design.columns(classes, loss, 40, has_constant)
+        design = place.design(ReluDictionary(), X, weights, standardize=False)
+        columns = design.columns(place.target(0), loss, 40, has_constant, N_OUTPUTS)
         here: list[int] = []
         Y = make_scene(place).rows.Y
         for step in range(150):
             if step % 5 == 0:
                 here.append(len(here))
                 columns.append(atoms[here[-1]][None])
-                A, _ = scaled_matrix(X, weights, atoms[here], "norm", has_constant)
-                coef = np.zeros((N_CLASSES, A.shape[1]))
+                A = matrix_with_constant(X, atoms[here], has_constant)
+                coef = np.zeros((N_OUTPUTS, A.shape[1]))
                 rows = Rows(A, Y, weights / weights.sum(), loss)
             # Mostly a small move, which changes a few rows, of one output; sometimes a leap.
-            c, size = int(rng.integers(N_CLASSES)), 0.3 if step % 37 == 0 else 0.01
+            c, size = int(rng.integers(N_OUTPUTS)), 0.3 if step % 37 == 0 else 0.01
             coef[c] = coef[c] + size * rng.standard_normal(A.shape[1])
-            assert_looks_are_right(columns, rows, [Point(columns, c, coef[c])])
+            assert_expansions_are_right(columns, rows, [Point(columns, c, coef[c])])
 
 
 def check_columns_that_were_dropped_are_as_if_they_had_never_been(place: Place) -> None:
     rng = np.random.default_rng(12)
-    X, weights = make_data()
+    X, _ = make_data()
     atoms = make_atoms(30)
-    for scaling, has_constant in SCENES:
+    for has_constant in (False, True):
         first, here = int(has_constant), list(range(6))
-        columns, rows, _ = make_scene(place, scaling, has_constant, atoms[:6])
+        columns, rows = make_scene(place, has_constant, atoms[:6])
         for step in range(12):
-            if step != 5:  # once two columns come between two looks
+            if step != 5:  # once two columns come between two expansions
                 coef = 0.1 * rng.standard_normal(columns.n_columns)
-                columns.look([(0, coef), (1, -coef)])
+                columns.expand(Point(columns, 0, coef))
+                columns.expand(Point(columns, 1, -coef))
             gone = [0, len(here) - 1, int(rng.integers(len(here)))][step % 3]
             columns.drop(gone + first)
             del here[gone]
@@ -371,40 +353,39 @@ def check_columns_that_were_dropped_are_as_if_they_had_never_been(place: Place) 
             if step % 4 == 3:
                 columns.drop(len(here) - 1 + first)
                 del here[-1]
-            A, factors = scaled_matrix(X, weights, atoms[here], scaling, has_constant)
+            A = matrix_with_constant(X, atoms[here], has_constant)
             assert columns.n_columns == A.shape[1]
-            scene = Scene(columns, rows._replace(A=A), factors)
-            assert_close(columns.factors, factors)
+            scene = Scene(columns, rows._replace(A=A))
             assert_close(columns.norms, np.sqrt(rows.shares @ A**2))
-            assert_looks_are_right(columns, scene.rows, scene.points(step)[0])
-            R, _ = columns.triangle(0, scene.point(0, step)[0].coef, is_lifted=False)
-            assert R.shape == (len(factors) + 1, len(factors) + 1)
+            assert_expansions_are_right(columns, scene.rows, scene.points(step)[0])
+            R, _ = columns.qr_factor(scene.point(0, step)[0], majorize=False)
+            assert R.shape == (A.shape[1] + 1, A.shape[1] + 1)
 
 
-def check_what_a_look_returns_belongs_to_the_caller(place: Place) -> None:
+def check_what_an_expansion_has_belongs_to_the_caller(place: Place) -> None:
     for loss in (SquaredHinge(), CubedHinge()):
         scene = make_scene(place, loss=loss)
         point, _ = scene.point(1, seed=3)
         for _ in range(2):
-            ((_, gradient, gram),) = scene.columns.look([(1, point.coef)])
-            gram = scene.columns.gram(1, point.coef) if gram is None else gram
+            _, gradient, gram, _ = scene.columns.expand(point)
+            gram = scene.columns.gram(point) if gram is None else gram
             gram[:] = gradient[:] = np.nan
-        assert_looks_are_right(scene.columns, scene.rows, [point])
+        assert_expansions_are_right(scene.columns, scene.rows, [point])
 
 
 def check_triangles_square_to_the_gram_matrix(place: Place) -> None:
     repeated = np.vstack([make_atoms(5), make_atoms(5)])
-    for loss, (scaling, has_constant) in product((SquaredHinge(), CubedHinge(), Square()), SCENES):
+    for loss, has_constant in product((SquaredHinge(), CubedHinge(), Square()), (False, True)):
         for atoms in (make_atoms(8), repeated):
-            scene = make_scene(place, scaling, has_constant, atoms, loss)
-            for is_lifted, seed in product((False, True), range(3)):
+            scene = make_scene(place, has_constant, atoms, loss)
+            for majorize, seed in product((False, True), range(3)):
                 point, _ = scene.point(seed, seed, size=(0.3, 1.0, 10.0)[seed])
                 _, g, h = scene.rows.terms(seed, point.coef)
-                if is_lifted:
+                if majorize:
                     bound = getattr(loss, "curvature_bound", 1.0)
                     h = np.where((h == 0.0) & (g != 0.0), scene.rows.shares * bound, h)
                 target = np.divide(-g, h, out=np.zeros(M), where=h > 0.0)
-                R, straight = scene.columns.triangle(seed, point.coef, is_lifted)
+                R, straight = scene.columns.qr_factor(point, majorize)
                 B = np.column_stack([scene.rows.A, target])
                 assert R.shape == (B.shape[1], B.shape[1])
                 np.testing.assert_array_equal(R, np.triu(R))
@@ -417,16 +398,17 @@ def check_room_grows_with_the_columns(place: Place) -> None:
     X, weights = make_data()
     design = place.design(ReluDictionary(), X, weights, standardize=False)
     atoms = make_atoms(1100)
-    A, _ = scaled_matrix(X, weights, atoms, "none", has_constant=True)
+    A = matrix_with_constant(X, atoms, has_constant=True)
     for step in (50, 333, 1100):
-        columns = design.columns(place.targets([0]), SquaredHinge(), 1100, has_constant=True)
+        columns = design.columns(place.target(0), SquaredHinge(), 1100, has_constant=True)
         for j in range(0, 1100, step):
             columns.append(atoms[j : j + step])
-            columns.look([(0, np.zeros(columns.n_columns))])  # what is kept must grow as well
+            # What is kept must grow as well.
+            columns.expand(Point(columns, 0, np.zeros(columns.n_columns)))
         assert columns.n_columns == 1101
         rows = make_scene(place).rows._replace(A=A)
         coef = np.random.default_rng(6).standard_normal(1101) / 1e5
-        assert_looks_are_right(columns, rows, [Point(columns, 0, coef)])
+        assert_expansions_are_right(columns, rows, [Point(columns, 0, coef)])
 
 
 # Rows
@@ -439,15 +421,13 @@ def check_subsamples_are_rows_with_their_residuals(place: Place) -> None:
     for n in (17, M, 2 * M):
         subsample = design.subsample(n, key=3)
         rows = np.asarray(subsample.rows)
-        assert len(rows) == min(n, M)
+        # Rows on workers are drawn by a limit of their hashes, which is a little too high.
+        assert min(n, M) <= len(rows) <= min(3 * n, M)
         places = [int(np.flatnonzero((row == X).all(axis=1))[0]) for row in rows]
         assert len(set(places)) == len(places)
-        assert subsample.weights.sum() == pytest.approx(weights[places].sum())
-        residuals, active = subsample.residuals(points)
+        np.testing.assert_allclose(subsample.weights, weights[places], rtol=1e-13)
+        residuals = subsample.residuals(design.residuals(points))
         np.testing.assert_allclose(np.asarray(residuals), R[places], atol=1e-14)
-        np.testing.assert_allclose(
-            np.asarray(active), (R[places] != 0.0) * weights[places][:, None], rtol=1e-13
-        )
 
 
 def check_standardisation_counts_weights(place: Place) -> None:
@@ -522,25 +502,24 @@ def check_samples_are_distinct_rows_in_an_order_of_their_own(place: Place) -> No
     assert not np.array_equal(draws[0], draws[1])
 
 
-def check_storing_too_much_names_bytes_and_the_option(place: Place) -> None:
+def check_candidates_that_do_not_fit_are_evaluated_in_blocks(place: Place) -> None:
     X, weights = make_data()
     atoms = make_atoms(50)
-    # Screened atoms are stored in single precision.
-    cases = [(ReluDictionary(), X, 4), (PolynomialDictionary(), X, 8)]
-    if place.takes_sparse:
-        cases.append((ReluDictionary(), sparse.csr_array(X), 8))
-    for dictionary, inputs, size in cases:
-        n_bytes = size * M * 50
-        design = place.design(dictionary, inputs, weights, False, memory_budget=n_bytes - 1)
-        with pytest.raises(MemoryError, match=rf"needs {n_bytes} bytes.* is {n_bytes - 1} bytes"):
-            design.candidates(atoms, reuse=True, store=True)
-        roomy = place.design(dictionary, inputs, weights, False, memory_budget=n_bytes)
+    for inputs in place.forms(X):
         scores = []
-        for some, store in ((roomy, True), (design, "auto")):
-            columns = some.columns(place.targets([0]), SquaredHinge(), 1, has_constant=True)
-            candidates = some.candidates(atoms, reuse=True, store=store)
-            scores.append(scores_of(candidates, [Point(columns, 0, np.zeros(1))], "none"))
+        for budget in (0, 8 * M * 50):
+            design = place.design(ReluDictionary(), inputs, weights, False, memory_budget=budget)
+            columns = design.columns(place.target(0), SquaredHinge(), 1, has_constant=True)
+            candidates = design.candidates(atoms, reuse=True)
+            scores.append(scores_of(candidates, [Point(columns, 0, np.zeros(1))], False))
         assert_close(*scores)
 
 
 CHECKS = [value for name, value in list(globals().items()) if name.startswith("check_")]
+
+
+def target_of(positive: int) -> np.ndarray:
+    return np.where(make_codes() == positive, 1.0, -1.0)
+
+
+MEMORY = Place(MemoryDesign, target_of)

@@ -5,6 +5,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from fcgboost import FCGBoostClassifier
+
 
 def make_frame(n: int = 240, seed: int = 0) -> tuple[pd.DataFrame, Any]:
     """Return rows of which the last third has levels of its own, and labels.
@@ -37,3 +39,12 @@ def make_frame(n: int = 240, seed: int = 0) -> tuple[pd.DataFrame, Any]:
         + 0.8 * (np.char.find(town.astype(str), "1") > 0)
     )
     return frame, (side + 0.5 * rng.standard_normal(n) > 0.9).astype(int)
+
+
+def small(**changes) -> FCGBoostClassifier:
+    """Return a classifier with a single path."""
+    return FCGBoostClassifier(**{"cv": None, "max_iter": 12, "random_state": 0, **changes})
+
+
+def kinds(model) -> dict[str, str]:
+    return {column.name: column.kind for column in model.columns_}

@@ -1,8 +1,10 @@
 """Fitted models of every kind, for the tests of model files."""
 
+import copy
 import functools
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +13,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
-from sklearn.pipeline import Pipeline
 
 from fcgboost import (
     AdmmSolver,
     FCGBoostClassifier,
-    FCGBoostClassifierCV,
     SampledCandidates,
     Shrinkage,
 )
@@ -28,9 +28,11 @@ from fcgboost.dictionaries import (
     TreeDictionary,
     UnionDictionary,
 )
-from fcgboost.io import json_schema, split_model
-from fcgboost.losses import SquaredHinge
-from fcgboost.tables import TableEncoder
+from fcgboost.greedy.path import Trace
+from fcgboost.io import json_schema
+from fcgboost.losses import ProbabilityLoss, SquaredHinge
+from fcgboost.members import Member
+from fcgboost.stopping import Step
 
 DICTIONARIES = ("gauss", "polynomial", "sigmoid", "relu")
 LOSSES = ("squared_hinge", "hinge", "cubed_hinge", "square")
@@ -86,13 +88,6 @@ def union() -> UnionDictionary:
     return UnionDictionary(families)
 
 
-def search() -> FCGBoostClassifierCV:
-    X, y = sample()
-    return FCGBoostClassifierCV(
-        ["gauss", "relu"], [0.01, "auto"], cv=2, max_iter=4, random_state=0
-    ).fit(X, y)
-
-
 def table(n_samples: int = 90) -> tuple[pd.DataFrame, np.ndarray]:
     X, y = sample(n_samples=n_samples)
     frame = pd.DataFrame({"size": X[:, 0], "größe \u0001": X[:, 1], "one": 1})
@@ -105,13 +100,33 @@ def table(n_samples: int = 90) -> tuple[pd.DataFrame, np.ndarray]:
     return frame, np.array(["no", "yes"])[y]
 
 
-def pipeline() -> Pipeline:
-    X, y = table()
-    steps = [
-        ("table", TableEncoder(max_levels=8)),
-        ("boost", FCGBoostClassifier("gauss", max_iter=5)),
-    ]
-    return Pipeline(steps).fit(X, y)
+def blend(*classifiers: Any) -> Any:
+    """Return a classifier with the members of all, whose weights differ."""
+    members = [member for classifier in classifiers for member in classifier.members_]
+    total = len(members) * (len(members) + 1) / 2
+    blended = copy.copy(classifiers[0])
+    blended.members_ = tuple(
+        replace(member, weight=(i + 1) / total) for i, member in enumerate(members)
+    )
+    return blended
+
+
+def forest() -> TreeDictionary:
+    return TreeDictionary(4, min_leaf=2, max_leaf_nodes=6, corrects_leaves=True)
+
+
+def folds_of_a_table() -> Any:
+    """Return members of other rows of one table, each of which encodes its columns by itself."""
+    frame, y = table()  # the only row of a level, the first, is in every part
+    n = len(y)
+    return blend(
+        *(
+            FCGBoostClassifier(dictionary, max_iter=n_steps).fit(
+                frame, y, sample_weight=np.where(np.arange(n) % 4 == fold, 0.0, 1.0)
+            )
+            for fold, dictionary, n_steps in [(1, union(), 6), (2, union(), 4), (2, forest(), 9)]
+        )
+    )
 
 
 MODELS: dict[str, Callable[[], Any]] = {
@@ -158,9 +173,17 @@ MODELS: dict[str, Callable[[], Any]] = {
     "removal, three classes": lambda: fit(3, removal=0.9, max_iter=30, dictionary=union()),
     "limits": lambda: fit(clip=1.5),
     "limits, sparse": lambda: fit(3, make=sparse.csr_array, clip=0.5, dictionary="relu"),
-    "search": search,
-    "truncated search": lambda: search().truncate(2),
-    "pipeline": pipeline,
+    "ensemble": lambda: blend(fit(), fit(dictionary=union()), fit(dictionary="relu", max_iter=3)),
+    "ensemble, three classes": lambda: blend(
+        fit(3, dictionary=union(), removal=0.9, max_iter=20),
+        fit(3, dictionary=forest()),
+    ),
+    "ensemble, sparse": lambda: blend(
+        fit(make=sparse.csr_matrix), fit(make=sparse.csr_matrix, dictionary="relu")
+    ),
+    "ensemble, truncated": lambda: blend(fit(), fit(dictionary="relu", max_iter=3)).truncate(4),
+    "folds of a table": folds_of_a_table,
+    "folds of a table, truncated": lambda: folds_of_a_table().truncate(5),
     "table": lambda: FCGBoostClassifier(max_iter=9, random_state=0).fit(*table()),
     "table of trees": lambda: FCGBoostClassifier("tree", max_iter=5).fit(*table()),
     "gaps": lambda: fit(3, codes_of, dictionary=union(), max_iter=9),
@@ -170,15 +193,11 @@ each_model = pytest.mark.parametrize("make", MODELS.values(), ids=MODELS)
 
 
 def rows_of(model: Any) -> Any:
-    if isinstance(model, Pipeline) or any(one.kind == "category" for one in model.columns_):
+    if model._table_columns_ is not None:
         return table(20)[0]
     X = np.random.default_rng(1).random((20, model.n_features_in_))
     names_in = getattr(model, "feature_names_in_", None)
     return X if names_in is None else pd.DataFrame(X, columns=names_in)
-
-
-def classifier_of(model: Any) -> Any:
-    return split_model(model)[1]
 
 
 def valid(path: Path) -> dict[str, Any]:
@@ -186,3 +205,74 @@ def valid(path: Path) -> dict[str, Any]:
     document = json.loads(path.read_text("utf-8"))
     jsonschema.Draft202012Validator(SCHEMA).validate(document)
     return document
+
+
+def assert_identical(first: Any, second: Any) -> None:
+    assert type(first) is type(second)
+    if sparse.issparse(first):
+        assert first.shape == second.shape
+        for name in ("data", "indices", "indptr"):
+            assert_identical(getattr(first, name), getattr(second, name))
+    elif isinstance(first, np.ndarray):
+        assert (first.dtype, first.shape) == (second.dtype, second.shape)
+        is_object = first.dtype == object
+        assert first.tolist() == second.tolist() if is_object else bytes(first) == bytes(second)
+    elif isinstance(first, Step | Trace):
+        assert_identical(vars(first), vars(second))
+    elif isinstance(first, dict):
+        assert first.keys() == second.keys()
+        for name, value in first.items():
+            assert_identical(value, second[name])
+    elif isinstance(first, tuple | list):
+        assert len(first) == len(second)
+        for one, other in zip(first, second, strict=True):
+            assert_identical(one, other)
+    else:
+        assert repr(first) == repr(second)
+
+
+def assert_same_model(first: Any, second: Any, *, has_path: bool = True) -> None:
+    """Compare two classifiers bit by bit, in all that they can do."""
+    X = rows_of(first)
+    methods = ["predict", "decision_function"]
+    methods += ["staged_predict", "staged_decision_function"] if has_path else []
+    if isinstance(first._loss_, ProbabilityLoss):
+        methods += ["predict_proba", *(["staged_predict_proba"] if has_path else [])]
+    for method in methods:
+        values = [getattr(model, method)(X) for model in (first, second)]
+        assert_identical(*(v if isinstance(v, np.ndarray) else list(v) for v in values))
+    for name in (
+        "classes_",
+        "n_features_in_",
+        "feature_importances_",
+        "columns_",
+        "_table_columns_",
+    ):
+        assert_identical(getattr(first, name), getattr(second, name))
+    if hasattr(first, "feature_names_in_"):
+        assert_identical(first.feature_names_in_, second.feature_names_in_)
+    for one, other in zip(first.members_, second.members_, strict=True):
+        assert_same_member(one, other, has_path=has_path)
+    if has_path:
+        is_path = len(first.members_) == 1
+        for k in range((first.trace_.n_steps if is_path else first.n_iter_) + 1):
+            short = [model.truncate(k).decision_function(X) for model in (first, second)]
+            assert_identical(*short)
+
+
+def assert_same_member(first: Member, second: Member, *, has_path: bool) -> None:
+    """Compare two members bit by bit."""
+    for name in ("n_iter", "l2", "weight", "status"):
+        assert getattr(first, name) == getattr(second, name)
+    for name in ("atoms", "coef", "intercept", "scale", "entered"):
+        assert_identical(getattr(first.model, name), getattr(second.model, name))
+    assert type(first.model.dictionary) is type(second.model.dictionary)
+    limits = [member.model.limits and vars(member.model.limits) for member in (first, second)]
+    assert_identical(*limits)
+    assert type(first.inputs) is type(second.inputs)
+    if first.inputs is not None and second.inputs is not None:
+        assert first.inputs.columns == second.inputs.columns
+    if has_path:
+        assert_identical(first.trace, second.trace)
+    else:
+        assert not second.has_path

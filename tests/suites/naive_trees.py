@@ -5,6 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from fcgboost.dictionaries import bins
+
 N_CODES, WORD = 255, 52
 LARGEST = float(np.finfo(np.float64).max)
 
@@ -67,9 +69,7 @@ class Naive:
         steps = 2.0 ** (34 - math.frexp(total)[1])
         self.pull = {i: round(float(residual[i]) * steps) for i in self.active}
         self.weight = {i: float(weights[i]) for i in self.active}
-        self.thresholds = [
-            thresholds(rows, j, parameters["n_thresholds"]) for j in range(rows.shape[1])
-        ]
+        self.thresholds = [thresholds(rows, j, bins.N_THRESHOLDS) for j in range(rows.shape[1])]
 
     def sums(self, members):
         return sum(self.pull[i] for i in members), sum(self.weight[i] for i in members)

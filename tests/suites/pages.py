@@ -1,6 +1,5 @@
 """What tests of pages about models share: a strict reader, data, and looks at what is shown."""
 
-import base64
 import json
 from collections.abc import Callable
 from html.parser import HTMLParser
@@ -11,9 +10,8 @@ import numpy as np
 import pandas as pd
 
 from fcgboost.datasets import make_simulation
-from fcgboost.web.models import evaluate_model, take_apart
-from fcgboost.web.path import find_path, path_data
-from fcgboost.web.plane import find_plane
+from fcgboost.report.models import FittedModel, evaluate_model
+from fcgboost.report.path import find_panels, path_data
 
 MEGABYTE = 1_000_000
 VOID = {"meta", "link", "input", "img", "br"}
@@ -89,6 +87,13 @@ class Reader(HTMLParser):
         raise AssertionError(f"no table has the column {caption!r}")
 
 
+def pictures(page: Reader) -> list[dict[str, str]]:
+    """Give the attributes of all images of a page, which hold their bytes."""
+    return [
+        {name: str(value) for name, value in a.items()} for tag, a in page.elements if tag == "img"
+    ]
+
+
 #: Writes a page about a model and reads it.
 Show = Callable[..., Reader]
 
@@ -120,15 +125,5 @@ def mixed(n: int, seed: int) -> tuple[pd.DataFrame, Any]:
 
 def path_of(model: Any, X: Any, y: Any) -> dict[str, Any]:
     """Give the data of a page's path without drawing all the pictures."""
-    evaluation = evaluate_model(take_apart(model), X, y)
-    plane = find_plane(evaluation.model, evaluation)
-    return path_data(find_path(evaluation.model, evaluation, plane), plane)
-
-
-def grid_values(path: dict[str, Any]) -> tuple[Any, Any]:
-    """Give the grid, and the decision values of shape (n_steps, n_outputs, n_points)."""
-    boundary = path["boundary"]
-    found = np.frombuffer(base64.b64decode(boundary["values"]), dtype="<f4")
-    values = found.reshape(len(path["frames"]), boundary["outputs"], -1)
-    grid = np.stack(np.meshgrid(boundary["xs"], boundary["ys"]), axis=-1).reshape(-1, 2)
-    return grid, values
+    evaluation = evaluate_model(FittedModel.of(model), X, y)
+    return path_data(evaluation.model, find_panels(evaluation.model, evaluation))

@@ -3,9 +3,14 @@
 from typing import Any
 
 import numpy as np
+import pytest
 
-from fcgboost import LearnedCandidates
+from fcgboost import (
+    LearnedCandidates,
+)
+from fcgboost.backends.torch.device import find_device
 from fcgboost.datasets import make_simulation
+from fcgboost.designs.devices import HostDevice
 from fcgboost.dictionaries import (
     GaussDictionary,
     ReluDictionary,
@@ -16,7 +21,6 @@ from fcgboost.dictionaries import (
 
 LEARNED: dict[str, dict[str, Any]] = {
     "learned": {"dictionary": "relu", "selection": "learned"},
-    "several learned": {"dictionary": "gauss", "selection": LearnedCandidates(n_improved=3)},
     "step": {"dictionary": StepDictionary(), "selection": "learned"},
     "few rows": {"dictionary": "relu", "selection": LearnedCandidates(n_rows=20, max_rows=60)},
     "tree": {"dictionary": "tree"},
@@ -33,3 +37,12 @@ def noisy(n: int = 300, n_classes: int = 2) -> tuple[np.ndarray, np.ndarray]:
     if n_classes > 2:
         y = np.where(X[:, 0] > 0.7, 2, (y > 0) * 1)
     return X * [3.0, 100.0] - [7.0, 0.0], y
+
+
+def make_device(name: str) -> HostDevice:
+    if name == "torch":
+        pytest.importorskip("torch")
+    return find_device(name)
+
+
+DEVICES = ["cpu", pytest.param("torch", marks=pytest.mark.extras)]

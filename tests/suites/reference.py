@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fcgboost.designs.base import Best, Point
+from fcgboost.designs.base import Best, Point, Residuals
 from fcgboost.designs.memory import MemoryDesign
 from fcgboost.designs.scoring import MemoryCandidates
 
@@ -19,14 +19,13 @@ def full_matrix(design: MemoryDesign, atoms: Any) -> np.ndarray:
     return np.hstack([np.asarray(column) for column in values])
 
 
-def reference_scores(values: np.ndarray, weights: np.ndarray, R: np.ndarray, divisor: str) -> Any:
-    """Return the absolute inner products with atoms of size one; those that vanish score 0."""
+def reference_scores(
+    values: np.ndarray, weights: np.ndarray, R: np.ndarray, normalize: bool
+) -> Any:
+    """Return the absolute inner products, with atoms of norm one; those that vanish score 0."""
     G = values.astype(np.longdouble)
-    if divisor == "none":
-        sizes = np.ones(G.shape[1], dtype=np.longdouble)
-    elif divisor == "max":
-        sizes = np.abs(G).max(axis=0)
-    else:
+    sizes = np.ones(G.shape[1], dtype=np.longdouble)
+    if normalize:
         sizes = np.sqrt((weights[:, None] * G**2).sum(axis=0) / weights.sum())
     is_there = sizes > 1e-10 * sizes.max(initial=0.0)
     sizes[~is_there] = 1.0
@@ -38,12 +37,12 @@ def reference_best(
     values: np.ndarray,
     weights: np.ndarray,
     R: np.ndarray,
-    divisor: str,
+    normalize: bool,
     allowed: np.ndarray,
 ) -> list[Best | None]:
     """Return the first of the allowed candidates that score as the best one, up to 1e-10."""
     found: list[Best | None] = []
-    every = reference_scores(values, weights, R, divisor)
+    every = reference_scores(values, weights, R, normalize)
     for scores, may in zip(every.T, allowed.T, strict=True):
         places = np.flatnonzero(may)
         ties = [j for j in places if scores[j] >= (1.0 - 1e-10) * scores[places].max()]
@@ -55,12 +54,13 @@ def reference_best(
 def reference_selection() -> Iterator[None]:
     """Let every fit choose by the full matrix."""
 
-    def best(self: MemoryCandidates, points: Any, divisor: Any, allowed: Any) -> Any:
+    def best(self: MemoryCandidates, residuals: Any, normalize: Any, allowed: Any) -> Any:
         kept = vars(self)
         if "reference" not in kept:
             kept["reference"] = full_matrix(self._design, self.atoms)
-        R = self._design.residuals(points)
-        return reference_best(kept["reference"], self._design.weights, R, divisor, allowed)
+        return reference_best(
+            kept["reference"], self._design.weights, residuals.matrix, normalize, allowed
+        )
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(MemoryCandidates, "best", best)
@@ -68,11 +68,13 @@ def reference_selection() -> Iterator[None]:
 
 
 @contextmanager
-def given_residuals(design: MemoryDesign, R: np.ndarray) -> Iterator[list[Point]]:
-    """Let a design have any residuals, which no loss could leave; yield their points."""
+def given_residuals(design: MemoryDesign, R: np.ndarray) -> Iterator[Residuals]:
+    """Let a design have any residuals, which no loss could leave; yield them."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(design, "residuals", lambda points: design.device.put(R))
-        yield [Point(None, c, np.zeros(0)) for c in range(R.shape[1])]
+        patch.setattr(design, "residuals", lambda points: Residuals(points, design.device.put(R)))
+        yield Residuals(
+            [Point(None, c, np.zeros(0)) for c in range(R.shape[1])], design.device.put(R)
+        )
 
 
 def ridge_squared_hinge(A: np.ndarray, y: np.ndarray, s: np.ndarray, l2: float) -> np.ndarray:

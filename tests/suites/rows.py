@@ -1,18 +1,18 @@
 """Files of rows that tests write, and how they read them."""
 
-import argparse
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+from pyarrow import ipc
 
-from fcgboost.cli.reading import open_rows
-from fcgboost.cli.rows import read_rows
-from fcgboost.cli.writing import write_rows
-from fcgboost.tables import TableEncoder
+from fcgboost.cli import console
+from fcgboost.rows import RowFile, formats, read_table, write_rows
+from tests.suites.tables import Encoder
 
 TABLES = ["csv", "tsv", "csv.gz", "tsv.gz", "parquet", "arrow", "feather", "ipc"]
 
@@ -40,8 +40,20 @@ def mixed_frame(n_rows: int = 50) -> pd.DataFrame:
 
 def write(path: Path, frame: pd.DataFrame) -> Path:
     table = pa.Table.from_pandas(frame, preserve_index=False)
-    assert write_rows(path, [table[:20], table[20:]]) == len(frame)
+    if path.suffix in (".csv", ".parquet"):
+        assert write_rows(path, [table[:20], table[20:]]) == len(frame)
+    elif path.suffix in (".tsv", ".gz"):
+        frame.to_csv(path, sep="\t" if ".tsv" in path.suffixes else ",", index=False)
+    else:
+        with ipc.new_file(path, table.schema) as file:
+            file.write_table(table[:20])
+            file.write_table(table[20:])
     return path
+
+
+def open_rows(path: Path, **options: Any) -> AbstractContextManager[RowFile]:
+    """Open rows as commands do: notes are printed."""
+    return formats.open_rows(path, tell=console.note, **options)
 
 
 def read(path: Path, target: str = "y", drop: Sequence[str] = (), **options: Any) -> Any:
@@ -49,13 +61,15 @@ def read(path: Path, target: str = "y", drop: Sequence[str] = (), **options: Any
         return rows.read(target, drop)
 
 
-def encoded(path: Path, encoder: TableEncoder, n_rows: int = 7) -> np.ndarray:
+def encoded(path: Path, encoder: Encoder, n_rows: int = 7) -> np.ndarray:
     """Encode the batches of a file; only the last may have fewer rows."""
     with open_rows(path) as rows:
         columns = {one.name: one for one in encoder.columns_ if one.n_outputs}
         frames = [frame for frame, _ in rows.batches(columns, [], n_rows)]
     assert {len(frame) for frame in frames[:-1]} <= {n_rows}
-    return np.vstack([encoder.transform(frame) for frame in frames])
+    # Columns that give nothing are not read: they are empty, as models get them.
+    names = [column.name for column in encoder.columns_]
+    return np.vstack([encoder.transform(frame.reindex(columns=names)) for frame in frames])
 
 
 def kept(path: Path, names: list[str], n_rows: int = 4) -> pa.Table:
@@ -64,6 +78,12 @@ def kept(path: Path, names: list[str], n_rows: int = 4) -> pa.Table:
 
 
 def classes(path: Path) -> list[Any]:
-    options = argparse.Namespace(data=path, format=None, max_bytes=None, target="y", drop=[])
-    vars(options).update(encoding=None, decimal=None, thousands=None, dayfirst=None, strict=False)
-    return read_rows(options)[1].tolist()
+    return read_table(path, "y", tell=console.note)[1].tolist()
+
+
+def write_arrow(path: Path, batch: Any, compression: str | None, *, is_stream: bool) -> Path:
+    open_ = ipc.new_stream if is_stream else ipc.new_file
+    options = ipc.IpcWriteOptions(compression=compression)
+    with open_(path, batch.schema, options=options) as writer:
+        writer.write_batch(batch)
+    return path

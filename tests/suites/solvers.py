@@ -2,13 +2,15 @@
 
 import warnings
 
-import cvxpy as cp
 import numpy as np
+import pytest
 
 from fcgboost.designs.memory import MemoryDesign
 from fcgboost.dictionaries import Dictionary
 from fcgboost.losses import CubedHinge, Hinge, Square, SquaredHinge
-from fcgboost.solvers import Problem
+from fcgboost.solvers import (
+    Problem,
+)
 
 
 class MatrixDictionary(Dictionary):
@@ -25,7 +27,7 @@ def empty_problem(loss, A, y, l2, weights=None, has_constant=False):
     """Return a problem over the rows of A that has no columns yet, but the constant."""
     weights = np.ones(len(y)) if weights is None else weights
     design = MemoryDesign(MatrixDictionary(), A, weights, standardize=False)
-    return Problem(design.columns([y], loss, A.shape[1], has_constant), 0, l2)
+    return Problem(design.columns(y, loss, A.shape[1], has_constant), 0, l2)
 
 
 def make_problem(loss, A, y, l2, weights=None, has_constant=False):
@@ -52,6 +54,8 @@ def naive_objective(loss, A, y, l2, weights, has_constant, coef):
 
 
 def _cvxpy_loss(loss, margins):
+    import cvxpy as cp
+
     shortfall = cp.pos(1.0 - margins)
     formulas = {
         SquaredHinge: lambda: cp.square(shortfall),
@@ -67,6 +71,8 @@ def _cvxpy_loss(loss, margins):
 def cvxpy_coef(loss, A, y, l2, weights, has_constant):
     """Return cvxpy's minimiser."""
     A = with_constant(A, has_constant)
+    import cvxpy as cp
+
     u = cp.Variable(A.shape[1])
     losses = _cvxpy_loss(loss, cp.multiply(y, A @ u))
     risk = cp.sum(cp.multiply(weights / weights.sum(), losses))
@@ -78,3 +84,14 @@ def cvxpy_coef(loss, A, y, l2, weights, has_constant):
             solver=cp.CLARABEL, tol_gap_abs=1e-11, tol_gap_rel=1e-11, tol_feas=1e-11
         )
     return u.value
+
+
+with_and_without_constant = pytest.mark.parametrize("has_constant", [False, True])
+
+
+def instance(seed, m=100, k=7):
+    """Give columns of unlike sizes, noisy labels and whole weights."""
+    rng = np.random.default_rng(seed)
+    A = rng.standard_normal((m, k)) * np.linspace(0.5, 2.0, k)
+    y = np.where(A @ rng.standard_normal(k) + 2.0 * rng.standard_normal(m) > 0.3, 1.0, -1.0)
+    return A, y, rng.integers(1, 5, size=m).astype(float)

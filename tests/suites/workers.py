@@ -6,14 +6,46 @@ from typing import Any
 import cloudpickle
 import numpy as np
 
-from fcgboost import FCGBoostClassifier
-from fcgboost.cluster.design import ClusterDesign
-from fcgboost.cluster.layout import prepare
-from fcgboost.cluster.shard import LoadedRows, Shard
-from fcgboost.cluster.sums import Pieces, branches
-from fcgboost.cluster.workers import Rows, WorkerLostError, Workers
-from fcgboost.training.dataset import readers_of
-from fcgboost.training.settings import resolve
+from fcgboost import FCGBoostClassifier, hashing
+from fcgboost.backends.cluster.design import ClusterDesign
+from fcgboost.backends.cluster.layout import prepare
+from fcgboost.backends.cluster.shard import Shard
+from fcgboost.backends.cluster.sums import Pieces, branches
+from fcgboost.backends.cluster.workers import RemoteRows, WorkerLostError, Workers
+from fcgboost.training.dataset import DataSet, Labelled, table_columns_of
+from fcgboost.training.folds import SHARE, Split
+from fcgboost.training.settings import Settings, resolve
+
+
+def held_out_by_limits(data: DataSet, fraction: float, key: int) -> np.ndarray:
+    """Hold out rows in memory as workers do: hashes up to a limit, but not all of a class."""
+    hashes = hashing.keyed(data.row_hashes, hashing.derive(key, 1))
+    is_held_out = np.zeros(len(hashes), dtype=bool)
+    for code in np.unique(data.codes):
+        rows = np.flatnonzero(data.codes == code)
+        largest = int(hashes[rows].max())
+        limit = max(fraction * 2.0**64, int(hashes[rows].min()))
+        is_held_out[rows] = [h <= limit and h < largest for h in hashes[rows].tolist()]
+    return is_held_out
+
+
+def split_by_limits(data: DataSet, fraction: float, key: int) -> tuple[DataSet, DataSet]:
+    """Split rows in memory as workers do."""
+    is_held_out = held_out_by_limits(data, fraction, key)
+    return data.take(~is_held_out), data.take(is_held_out)
+
+
+def one_split_by_limits(data: DataSet, key: int) -> list[Split]:
+    """Hold out a quarter in memory as workers do."""
+    is_held_out = held_out_by_limits(data, SHARE, hashing.derive(key, -1) >> 33)
+    if not is_held_out.any():
+        return []
+    return [Split(np.flatnonzero(~is_held_out), np.flatnonzero(is_held_out))]
+
+
+def resolve_without_folds(estimator: Any, has_validation_data: bool) -> Settings:
+    """Return the settings that workers have."""
+    return resolve(estimator, has_validation_data).without_folds()
 
 
 class LocalWorkers(Workers):
@@ -43,10 +75,10 @@ class LocalWorkers(Workers):
     def close(self) -> None:
         self._shards = []
 
-    def call(self, method: str, *args: Any) -> Any:
+    def round(self, method: str, *args: Any, owner: Any = None) -> Any:
         asked = [method] if method != "ask" else args[5:] if args[1] == "at" else args[1:]
         self.questions.append(asked[0])
-        return super().call(method, *args)
+        return super().round(method, *args, owner=owner)
 
     def ask_all(self, method: str, *args: Any) -> Pieces:
         message = cloudpickle.dumps((method, args))
@@ -58,9 +90,14 @@ class LocalWorkers(Workers):
         return first.with_others(others)
 
     def held(self) -> list[tuple[int, int]]:
-        """Return the places of all partitions with rows, and how many sets of columns they have."""
-        places = [place for shard in self._shards for place in shard._places.items()]
-        return [(i, len(part._columns)) for i, some in places for part in some.values() if part]
+        """Return the dataset of each partition with rows, and its number of sets of columns."""
+        datasets = [dataset for shard in self._shards for dataset in shard._datasets.items()]
+        return [
+            (i, len(part._columns))
+            for i, dataset in datasets
+            for part in dataset.parts.values()
+            if part
+        ]
 
     def _answer(self, branch: Sequence[Shard], message: bytes) -> bytes:
         """Let the first shard of a branch ask the others, and answer for all."""
@@ -73,10 +110,16 @@ class LocalWorkers(Workers):
         return reply
 
 
-def cut(X: Any, y: Any, weights: Any, cuts: list[int]) -> dict[int, LoadedRows]:
+def label(X: Any, y: Any, weights: Any) -> Labelled:
+    """Return a partition as it is loaded."""
+    classes, codes = np.unique(y, return_inverse=True)
+    return Labelled(classes, X, codes, weights)
+
+
+def cut(X: Any, y: Any, weights: Any, cuts: list[int]) -> dict[int, Labelled]:
     """Cut rows into numbered partitions."""
-    places = np.split(np.arange(len(weights)), cuts)
-    return {i: LoadedRows(X[p], y[p], weights[p]) for i, p in enumerate(places)}
+    positions = np.split(np.arange(len(weights)), cuts)
+    return {i: label(X[p], y[p], weights[p]) for i, p in enumerate(positions)}
 
 
 def make_workers(
@@ -107,23 +150,24 @@ def fit_on(
     workers: LocalWorkers,
     has_validation_data: bool = False,
     last: Any = None,
-    readers: Any = None,
+    table_columns: Any = None,
     **parameters: Any,
 ) -> Any:
     """Fit a classifier to the rows of workers; it may go on from the last one."""
     model = FCGBoostClassifier(**parameters)
-    model.n_features_in_, model._readers_ = workers.n_columns, readers
-    settings = resolve(model, has_validation_data)
-    fit = prepare(settings, workers, readers_of(model), has_validation_data, last)
+    model.n_features_in_, model._table_columns_ = workers.n_columns, table_columns
+    settings = resolve_without_folds(model, has_validation_data)
+    fit = prepare(settings, workers, table_columns_of(model), has_validation_data, last)
     model._follow(fit, {"estimator": model})
     return model
 
 
 def lay(workers: Workers, dictionary: Any, standardize: bool, n_classes: int) -> ClusterDesign:
     """Lay a dictionary over the rows of workers whose labels are codes."""
-    rows, ones = Rows(workers, 0), np.ones(n_classes)
-    rows = rows._replace(n_rows=rows.ask("encode", np.arange(n_classes)).n_rows)
+    rows, ones = RemoteRows(workers, 0), np.ones(n_classes)
+    rows = rows._replace(n_rows=rows.ask("set_classes", np.arange(n_classes)).n_rows)
     moments, totals = rows.ask("moments", ones, None, None), rows.ask("class_totals", n_classes)
-    question = (2**20, standardize, None, dictionary, moments, ones, False)
-    n_unscreened = workers.round("lay", 0, *question)
-    return ClusterDesign(rows, dictionary, moments, standardize, totals, n_unscreened == 0)
+    question = (2**20, standardize, None, dictionary, moments, ones)
+    workers.round("attach", 0, *question)
+    is_sparse = rows.ask("survey")[1][0]
+    return ClusterDesign(rows, dictionary, moments, standardize, totals, is_sparse)

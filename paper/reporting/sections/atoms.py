@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 WAYS: Mapping[str, str] = {
     "random": "random",
     "again": "random, other seed",
-    "scaled": "random, maximum 1",
     "learned": "learned",
 }
 
@@ -43,11 +42,11 @@ def write(frame: DataFrame, facts: Mapping[str, Any]) -> Body:
     half = select(frame, criterion="half")
     if len(half):
         tables.append(_half(half))
-    for (goal, criterion), text in GOALS.items():
-        rows = select(frame, goal=goal, criterion=criterion)
+    for criterion, text in GOALS.items():
+        rows = select(frame, criterion=criterion)
         if len(rows):
-            tables.append(_reached(rows, goal, text))
-    own = select(frame, goal="random", criterion="accuracy")
+            tables.append(_reached(rows, text))
+    own = select(frame, criterion="accuracy")
     if len(own):
         tables.append(_own(own))
     how = (
@@ -94,10 +93,10 @@ def _half(frame: DataFrame) -> Table:
     )
 
 
-def _ratio(rows: DataFrame, goal: str, way: str) -> float:
-    if not {goal, way} <= set(rows["way"]):
+def _ratio(rows: DataFrame, way: str) -> float:
+    if not {"random", way} <= set(rows["way"]):
         return float("nan")
-    return float(atom_ratios(rows, goal, way).iloc[0])
+    return float(atom_ratios(rows, way).iloc[0])
 
 
 def _shown(value: float, digits: int) -> str:
@@ -108,17 +107,17 @@ def _median(values: Series) -> float:
     return float(values.fillna(np.inf).median()) if len(values) else float("nan")
 
 
-def _reached(frame: DataFrame, goal: str, text: str) -> Table:
+def _reached(frame: DataFrame, text: str) -> Table:
     lines = []
     for name in present(published.datasets(), frame, "dataset"):
         rows = select(frame, dataset=name)
-        ks = {way: _median(rows[rows["way"] == way]["k"]) for way in (goal, "again", "learned")}
-        ratios = [_shown(_ratio(rows, goal, way), 2) for way in ("again", "learned")]
+        ks = {way: _median(rows[rows["way"] == way]["k"]) for way in ("random", "again", "learned")}
+        ratios = [_shown(_ratio(rows, way), 2) for way in ("again", "learned")]
         wide = rows.pivot_table(index="repetition", columns="way", values="test_accuracy")
         tests = [ABSENT, ABSENT]
-        if {goal, "learned"} <= set(wide):
-            both = 100.0 * wide[[goal, "learned"]].dropna()
-            tests = [number(float(both[way].mean()), 2) for way in (goal, "learned")]
+        if {"random", "learned"} <= set(wide):
+            both = 100.0 * wide[["random", "learned"]].dropna()
+            tests = [number(float(both[way].mean()), 2) for way in ("random", "learned")]
         lines.append(row(name, *(_shown(k, 0) for k in ks.values()), *ratios, *tests))
     return Table(
         f"Atoms that reach {text}.",

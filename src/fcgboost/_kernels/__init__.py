@@ -10,7 +10,7 @@ import ctypes
 from ctypes import Structure, byref, c_char_p, c_double, c_int32, c_int64, c_uint64, c_void_p
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,14 +18,21 @@ from scipy.linalg import cython_blas, cython_lapack
 
 from fcgboost._kernels.sources import FOLDER, source_hash
 
+if TYPE_CHECKING:
+    from fcgboost.dictionaries.bins import Bins
+
 Array = NDArray[np.float64]
 Rows = NDArray[np.int64]
+#: What `byref` returns; ctypes does not tell its class.
+Reference: TypeAlias = object
 
 _ADVICE = "Build it with: python -m pip install --editable ."
 
-RELU, GAUSS, BLOCK = 0, 1, 64
+RELU = 0
+GAUSS = 1
+BLOCK = 64
 
-# The types of the result and the arguments, by the letters of `_TYPES`.
+# The types of the result and the arguments, by the letters of `_TYPES`; "-" is no result.
 _FUNCTIONS = {
     "source_hash": "s",
     "has_v3": "b",
@@ -42,6 +49,7 @@ _FUNCTIONS = {
     "find_splits": "-ppiaaa",
     "split_rows": "-paaaaa",
     "plan_tree": "iiaaaaaaa",
+    "write_tree": "ippiaaaaa",
     "leaf_values": "-paa",
     "leaf_sums": "-paa",
     "check_trees": "iiiaiaa",
@@ -52,22 +60,22 @@ _FUNCTIONS = {
     "gauss_values": "-iiaiaaa",
     "shapley_trees": "-iiaiiaaaiaiaa",
     "shapley_products": "-iiiaaiaaaa",
-    "shapley_walks": "-iiaiaaiaaiipaa",
+    "shapley_walks": "-iiaiaaiaaiiaaa",
 }
 
 
 class ArrayPointer:
     @staticmethod
-    def from_param(array: NDArray[Any]) -> c_void_p:
+    def from_param(array: NDArray[np.generic]) -> c_void_p:
         assert array.flags.c_contiguous
         return c_void_p(array.__array_interface__["data"][0])
 
 
-_TYPES: dict[str, Any] = {"a": ArrayPointer, "p": c_void_p, "d": c_double, "i": c_int64}
-_TYPES |= {"b": c_int32, "u": c_uint64, "s": c_char_p, "-": None}
+_TYPES: dict[str, type] = {"a": ArrayPointer, "p": c_void_p, "d": c_double, "i": c_int64}
+_TYPES |= {"b": c_int32, "u": c_uint64, "s": c_char_p}
 
 
-def _fields(text: str) -> list[tuple[str, Any]]:
+def _fields(text: str) -> list[tuple[str, type]]:
     """Return the fields of a structure; "type: names" groups are separated by semicolons."""
     kinds = (group.split(":") for group in text.split("; "))
     return [(name, _TYPES[kind]) for kind, names in kinds for name in names.split()]
@@ -76,8 +84,11 @@ def _fields(text: str) -> list[tuple[str, Any]]:
 _ARRAYS = "A y shares f g h coef gradient gram peak"
 
 
+_ROUTINES = "gemv gemm syrk potrf potrs pocon"
+
+
 class _Blas(Structure):
-    _fields_ = _fields("p: gemv gemm syrk potrf potrs pocon")
+    _fields_ = _fields(f"p: {_ROUTINES}")
 
 
 class _Columns(Structure):
@@ -90,7 +101,7 @@ class Search(Structure):
     """How atoms are drawn and refined; see `kernels.h`."""
 
     _fields_ = _fields(
-        "i: family size n_improved n_rows max_steps; d: pull pull_times_weight; "
+        "i: family size n_rows max_steps; d: proximity proximity_times_weight; "
         "i: max_features; "
         "d: low high; i: memory n_shorter; d: rounding increase shorter little first_step nudge tie"
     )
@@ -99,11 +110,11 @@ class Search(Structure):
 class _Bins(Structure):
     _fields_ = _fields(
         "i: n_rows n_columns n_features; "
-        "p: codes column first usual n_bins n_numbers edges is_category"
+        "p: codes column first default_bin n_bins n_numbers edges is_category"
     )
 
 
-def refer_to_bins(bins: Any, codes: NDArray[np.uint8] | None = None) -> Any:
+def refer_to_bins(bins: Bins, codes: NDArray[np.uint8] | None = None) -> Reference:
     """Return a reference to bins and codes; the caller keeps both alive."""
     arrays = (getattr(bins, name) for name, _ in _Bins._fields_[4:])
     where = None if codes is None else ArrayPointer.from_param(codes)
@@ -111,7 +122,12 @@ def refer_to_bins(bins: Any, codes: NDArray[np.uint8] | None = None) -> Any:
     return byref(_Bins(*sizes, where, *map(ArrayPointer.from_param, arrays)))
 
 
-class TreeRules(Structure):
+class Rules(Structure):
+    """How a tree grows, with the unit of weight (0 if unknown) and whether all are multiples of it.
+
+    With `max_leaves` 0 there is no limit, and the tree grows level by level.
+    """
+
     _fields_ = _fields("i: depth max_leaves; d: min_leaf smoothing peak unit; i: is_exact")
 
 
@@ -128,14 +144,15 @@ Splits = NDArray[np.void]
 
 
 @cache
-def library() -> Any:
+def library() -> ctypes.CDLL:
     """Load the library, the variant for newer processors if possible."""
-    plain, newer = FOLDER / "kernels.so", FOLDER / "kernels_v3.so"
+    plain = FOLDER / "kernels.so"
+    newer = FOLDER / "kernels_v3.so"
     loaded = _load_from(plain)
     return _load_from(newer) if loaded.fcg_has_v3() and newer.exists() else loaded
 
 
-def _load_from(path: Path) -> Any:
+def _load_from(path: Path) -> ctypes.CDLL:
     try:
         loaded = ctypes.CDLL(str(path))
     except OSError as error:
@@ -143,7 +160,8 @@ def _load_from(path: Path) -> Any:
         raise ImportError(f"{problem} {_ADVICE}") from error
     for name, letters in _FUNCTIONS.items():
         function = getattr(loaded, f"fcg_{name}")
-        function.restype, *function.argtypes = [_TYPES[letter] for letter in letters]
+        function.restype = _TYPES.get(letters[0])
+        function.argtypes = [_TYPES[letter] for letter in letters[1:]]
     built_from = loaded.fcg_source_hash().decode()
     if any(FOLDER.glob("*.c")) and built_from != source_hash():
         raise ImportError(f"fcgboost's compiled library is older than its sources. {_ADVICE}")
@@ -153,13 +171,34 @@ def _load_from(path: Path) -> Any:
 @cache
 def _blas() -> _Blas:
     """Return the addresses of SciPy's BLAS and LAPACK routines."""
-    api, capsule_type = ctypes.pythonapi, ctypes.py_object
-    name_of, address_of = api.PyCapsule_GetName, api.PyCapsule_GetPointer
-    name_of.restype, name_of.argtypes = c_char_p, (capsule_type,)
-    address_of.restype, address_of.argtypes = c_void_p, (capsule_type, c_char_p)
+    api = ctypes.pythonapi
+    capsule_type = ctypes.py_object
+    name_of = api.PyCapsule_GetName
+    address_of = api.PyCapsule_GetPointer
+    name_of.restype = c_char_p
+    name_of.argtypes = (capsule_type,)
+    address_of.restype = c_void_p
+    address_of.argtypes = (capsule_type, c_char_p)
     exported = {**cython_blas.__pyx_capi__, **cython_lapack.__pyx_capi__}
-    capsules = [exported[f"d{field[0]}"] for field in _Blas._fields_]
-    return _Blas(*(address_of(capsule, name_of(capsule)) for capsule in capsules))
+    addresses = []
+    for routine in _ROUTINES.split():
+        capsule = exported[f"d{routine}"]
+        signature = name_of(capsule)
+        # Of what SciPy was built with, only the size of integers varies.
+        if b", int *" not in signature:
+            raise ImportError(
+                f"fcgboost cannot call the routine d{routine} of this SciPy, which is "
+                f"{signature.decode()!r}: it needs integers of 32 bits."
+            )
+        addresses.append(address_of(capsule, signature))
+    return _Blas(*addresses)
+
+
+class HingeState(NamedTuple):
+    """The rows at some coefficients: their values, and the slopes times the shares."""
+
+    f: Array
+    slopes: Array
 
 
 class HingeSums:
@@ -169,89 +208,110 @@ class HingeSums:
     """
 
     def __init__(self, storage: Array, y: Array, shares: Array) -> None:
-        self._y, self._shares = np.ascontiguousarray(y), shares
+        self._y = np.ascontiguousarray(y)
+        self._shares = shares
         #: Values, slopes and curvatures at the point of the sums.
         self._rows = np.zeros((3, len(y)))
-        #: Values and slopes after later steps of single columns, if any.
-        self._ahead: Array | None = None
         self._held = _Columns(m=len(y), blas=ctypes.addressof(_blas()))
         self._at_held = byref(self._held)
-        self._small, self._gram = np.zeros((3, 0)), np.zeros((0, 0))
-        self._point: Array | None = None
+        self._small = np.zeros((3, 0))
+        self._gram = np.zeros((0, 0))
         self.resize(storage)
 
     def resize(self, storage: Array) -> None:
         """Switch to a larger storage with the same first columns."""
-        room, known = len(storage), len(self._gram)
-        small, gram = np.zeros((3, room)), np.zeros((room, room))
-        small[:, :known], gram[:known, :known] = self._small, self._gram
-        self._storage, self._small, self._gram = storage, small, gram
+        room = len(storage)
+        n_columns = len(self._gram)
+        small = np.zeros((3, room))
+        gram = np.zeros((room, room))
+        small[:, :n_columns] = self._small
+        gram[:n_columns, :n_columns] = self._gram
+        self._storage = storage
+        self._small = small
+        self._gram = gram
         self._coef, self._gradient, self._peak = small
         self._held.room = room
         arrays = storage, self._y, self._shares, *self._rows, *small[:2], gram, self._peak
         for name, array in zip(_ARRAYS.split(), arrays, strict=True):
             setattr(self._held, name, ArrayPointer.from_param(array))
 
-    @property
-    def slopes(self) -> Array:
-        """The slopes at the last point, times the shares."""
-        slopes: Array = (self._rows if self._ahead is None else self._ahead)[1]
-        return slopes
+    def _state(self) -> HingeState:
+        """Return a copy of the rows at the point of the sums."""
+        return HingeState(self._rows[0].copy(), self._rows[1].copy())
 
-    def is_at(self, coef: Array) -> bool:
-        """Return whether this was the last point; new columns have coefficient 0."""
-        point = self._point
-        if point is None or coef is point:
-            return point is not None
-        n = len(point)
-        return coef[:n].tobytes() == point.tobytes() and not any(coef[n:].tolist())
-
-    def look(self, coef: Array) -> tuple[float, Array, Array]:
-        """Move to a point; return the risk, its gradient and its Hessian."""
+    def expand(self, coef: Array) -> tuple[float, Array, Array, HingeState]:
+        """Move to a point; return the risk, its gradient, its Hessian and the rows."""
         k = self._held.k = len(coef)
         _checked(library().fcg_look(self._at_held, coef))
-        self._ahead, self._point = None, coef.copy()
-        return self._held.risk, self._gradient[:k].copy(), self._gram[:k, :k].copy()
+        return self._held.risk, self._gradient[:k].copy(), self._gram[:k, :k].copy(), self._state()
 
     def newton(
-        self, coef: Array, penalty: Array, norms: Array, scale: float, tol: float, max_iter: int
-    ) -> tuple[Array, float, float, int]:
-        """Run Newton's method; return coefficients, objective, residual and iterations."""
-        self._held.k, end = len(coef), coef.copy()
-        given = self._at_held, penalty, norms, scale, tol, max_iter
-        n_iter = _checked(library().fcg_newton(*given, end))
-        # Read-only: `is_at` compares by identity.
+        self,
+        coef: Array,
+        penalty: Array,
+        norms: Array,
+        scale: float,
+        tol: float,
+        max_iter: int,
+    ) -> tuple[Array, float, float, int, HingeState]:
+        """Run Newton's method; return coefficients, objective, residual, iterations and rows."""
+        end = coef.copy()
+        self._held.k = len(coef)
+        n_iter = _checked(
+            library().fcg_newton(
+                self._at_held,
+                penalty,
+                norms,
+                scale,
+                tol,
+                max_iter,
+                end,
+            )
+        )
+        # Read-only: a solution and the record of a step may share it.
         end.setflags(write=False)
-        self._ahead, self._point = None, end
-        return end, self._held.objective, self._held.residual, n_iter
+        return end, self._held.objective, self._held.residual, n_iter, self._state()
 
-    def step(self, coef: Array, j: int, has_constant: bool, l2: float) -> tuple[Array, float]:
+    def step(
+        self,
+        coef: Array,
+        j: int,
+        has_constant: bool,
+        l2: float,
+        state: HingeState | None,
+    ) -> tuple[Array, float, HingeState]:
         """Minimise over the constant and the coefficient of column j, which is 0.
 
-        Return the coefficients and the risk.
+        The state is that of the rows at `coef`. Return the coefficients, the risk and the rows.
         """
-        if not self.is_at(coef):
-            self.look(coef)
-        if self._ahead is None:
-            self._ahead = self._rows[:2].copy()
-        end, added = coef.copy(), np.empty(3)
-        f, g = self._ahead
-        library().fcg_step(self._at_held, j, has_constant, l2, f, g, added)
+        f, slopes = self.expand(coef)[3] if state is None else state
+        f = f.copy()
+        slopes = slopes.copy()
+        end = coef.copy()
+        added = np.empty(3)
+        library().fcg_step(
+            self._at_held,
+            j,
+            has_constant,
+            l2,
+            f,
+            slopes,
+            added,
+        )
         end[: int(has_constant)] += added[0]
         end[j] += added[1]
         end.setflags(write=False)
-        self._point = end
-        return end, float(added[2])
+        return end, float(added[2]), HingeState(f, slopes)
 
     def drop(self, position: int) -> None:
         """Forget a column that was removed from the storage."""
-        known = self._held.n_known
-        if position < known:
-            kept = np.delete(np.arange(known), position)
-            self._small[:, : known - 1] = self._small[:, kept]
-            self._gram[: known - 1, : known - 1] = self._gram[np.ix_(kept, kept)]
-            self._held.n_known = known - 1
-        self._coef[0], self._ahead, self._point = np.nan, None, None
+        n_known = self._held.n_known
+        if position < n_known:
+            kept = np.delete(np.arange(n_known), position)
+            self._held.n_known = len(kept)
+            self._small[:, : len(kept)] = self._small[:, kept]
+            self._gram[: len(kept), : len(kept)] = self._gram[np.ix_(kept, kept)]
+        self._coef[0] = np.nan
 
 
 def in_blocks(Z: Array) -> Array:
@@ -264,36 +324,58 @@ def in_blocks(Z: Array) -> Array:
 
 def sample(weights: Array, n_rows: int, n_points: int, key: int) -> tuple[Rows, Rows, int]:
     """Return some rows of positive weight, points among these, and the number of such rows."""
-    rows, points = np.empty(min(n_rows, len(weights)), np.int64), np.empty(n_points, np.int64)
-    n_active = library().fcg_sample(len(weights), weights, n_rows, n_points, key, rows, points)
+    rows = np.empty(min(n_rows, len(weights)), np.int64)
+    points = np.empty(n_points, np.int64)
+    n_active = library().fcg_sample(
+        len(weights),
+        weights,
+        n_rows,
+        n_points,
+        key,
+        rows,
+        points,
+    )
     return rows[: max(1, n_active)], points, n_active
 
 
-def draw(search: Search, points: Array, key: int) -> Array:
-    """Draw atoms at points: unconstrained parameters of shape (n_points, n_features + 1)."""
-    atoms = np.empty((len(points), points.shape[1] + 1))
-    library().fcg_draw(byref(search), points.shape[1], points, key, atoms)
-    return atoms
-
-
 def propose(
-    search: Search, Z: Array, residual: Array, weights: Array, gain: tuple[float, ...], key: int
+    search: Search,
+    Z: Array,
+    residual: Array,
+    weights: Array,
+    gain: tuple[float, ...],
+    key: int,
 ) -> Array:
-    """Return refined atoms, if there are steps, then their originals.
+    """Return the refined atom, if there are steps, then its original.
 
     Z are standardised rows in the layout of `in_blocks`; the gain is the ridge, the total weight,
     and whether there is an intercept.
     """
-    d, n_best = Z.shape[1], search.n_improved
-    atoms = np.empty((2 * n_best if search.max_steps else n_best, d + 1))
+    d = Z.shape[1]
+    atoms = np.empty((2 if search.max_steps else 1, d + 1))
     data = residual.size, d, Z, residual, weights
-    _checked(library().fcg_propose(byref(search), *data, *gain, key, atoms))
+    _checked(
+        library().fcg_propose(
+            byref(search),
+            *data,
+            *gain,
+            key,
+            atoms,
+        )
+    )
     return atoms
 
 
 def bin_values(values: Array, thresholds: Array, n_numbers: int, codes: NDArray[np.uint8]) -> None:
     """Write the number of thresholds below each value, at most 255, or n_numbers for NaN."""
-    library().fcg_bin(len(values), values, len(thresholds), thresholds, n_numbers, codes)
+    library().fcg_bin(
+        len(values),
+        values,
+        len(thresholds),
+        thresholds,
+        n_numbers,
+        codes,
+    )
 
 
 def weigh(weights: Array) -> list[float]:
@@ -303,15 +385,22 @@ def weigh(weights: Array) -> list[float]:
     return facts.tolist()
 
 
-def weight_unit(*facts: float) -> tuple[float, bool]:
-    """Return the unit for weights summarised by `weigh`, and whether all are multiples of it."""
+class WeightUnit(NamedTuple):
+    """The unit of weight, 0 if unknown, and whether all weights are multiples of it."""
+
+    size: float = 0.0
+    is_exact: bool = False
+
+
+def weight_unit(*facts: float) -> WeightUnit:
+    """Return the unit for weights summarised by `weigh`."""
     is_exact = np.empty(1, np.int64)
-    return library().fcg_weight_unit(np.array(facts), is_exact), bool(is_exact[0])
+    return WeightUnit(library().fcg_weight_unit(np.array(facts), is_exact), bool(is_exact[0]))
 
 
 def grow_tree(
-    bins: Any,
-    rules: tuple[float, ...],
+    bins: Reference,
+    rules: Rules,
     residual: Array,
     weights: Array,
     room: Rows,
@@ -320,13 +409,19 @@ def grow_tree(
 ) -> Array:
     """Return the nodes of a tree, four numbers each; write the leaf number of each row.
 
-    The bins are from `refer_to_bins`, the rules those of `growth.Rules`, with unit 0 if unknown.
-    Room for histograms, of shape (n_histograms, 256 * n_columns), and nodes, (most_nodes, 4), are
-    work space.
+    The bins are from `refer_to_bins`. Room for histograms, of shape (n_histograms,
+    256 * n_columns), and nodes, (most_nodes, 4), are work space.
     """
-    data = bins, byref(TreeRules(*rules)), residual, weights
+    data = bins, byref(rules), residual, weights
     where = None if leaves is None else ArrayPointer.from_param(leaves)
-    n_nodes = library().fcg_grow_tree(*data, len(room), room, len(nodes), nodes, where)
+    n_nodes = library().fcg_grow_tree(
+        *data,
+        len(room),
+        room,
+        len(nodes),
+        nodes,
+        where,
+    )
     return nodes[: _checked(n_nodes)].flatten()
 
 
@@ -335,8 +430,16 @@ def check_trees(nodes: Array, n_features: int) -> Rows:
     n_trees, n_nodes = nodes.shape[:2]
     if n_nodes == 0:
         raise ValueError("A row without nodes is not a tree.")
-    levels, depths = np.empty(n_nodes, dtype=np.int64), np.empty(n_trees, dtype=np.int64)
-    bad = library().fcg_check_trees(n_trees, n_nodes, nodes, n_features, levels, depths)
+    levels = np.empty(n_nodes, dtype=np.int64)
+    depths = np.empty(n_trees, dtype=np.int64)
+    bad = library().fcg_check_trees(
+        n_trees,
+        n_nodes,
+        nodes,
+        n_features,
+        levels,
+        depths,
+    )
     if bad >= 0:
         raise ValueError(
             f"A row is not a tree over {n_features} features: node {bad % n_nodes} is "
@@ -348,36 +451,72 @@ def check_trees(nodes: Array, n_features: int) -> Rows:
 def walk(X: Array, nodes: Array, depths: Rows) -> Array:
     """Return the values of checked trees at rows, of shape (n_rows, n_trees)."""
     values = np.empty((len(X), len(nodes)))
-    library().fcg_walk(*nodes.shape[:2], nodes, depths, *X.shape, X, values)
+    library().fcg_walk(
+        *nodes.shape[:2],
+        nodes,
+        depths,
+        *X.shape,
+        X,
+        values,
+    )
     return values
 
 
-def walk_to_leaves(X: Array, nodes: Array, depth: int) -> NDArray[np.uint16]:
-    """Return the leaf number, in the order of nodes, of each row in one checked tree."""
-    leaves, is_leaf = np.empty(len(X), np.uint16), nodes[:, 0] == -1.0
-    numbers = np.cumsum(is_leaf, dtype=np.uint16) - np.uint16(1)
-    library().fcg_walk_to_leaves(depth, nodes, *X.shape, X, numbers, leaves)
+def walk_to_leaves(
+    X: Array,
+    nodes: Array,
+    depth: int,
+    numbers: NDArray[np.uint16],
+) -> NDArray[np.uint16]:
+    """Return the leaf number of each row in one checked tree, given those of the nodes."""
+    leaves = np.empty(len(X), np.uint16)
+    library().fcg_walk_to_leaves(
+        depth,
+        nodes,
+        *X.shape,
+        X,
+        numbers,
+        leaves,
+    )
     return leaves
 
 
 def fingerprint(X: Array, columns: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return a word per row, from the words of the columns."""
-    words = np.empty(len(X), dtype=np.uint64)
-    library().fcg_fingerprint(*X.shape, X, columns, words)
-    return words
+    """Return a hash per row, from the hashes of the columns."""
+    hashes = np.empty(len(X), dtype=np.uint64)
+    library().fcg_fingerprint(
+        *X.shape,
+        X,
+        columns,
+        hashes,
+    )
+    return hashes
 
 
-def order(words: NDArray[np.uint64]) -> Rows:
-    """Return the indices that sort words; the sort is stable."""
-    found, room = np.empty(len(words), np.int64), np.empty((2, len(words), 2), np.uint64)
-    library().fcg_order(len(words), words, room, found)
-    return found
+def order(hashes: NDArray[np.uint64]) -> Rows:
+    """Return the indices that sort hashes; the sort is stable."""
+    indices = np.empty(len(hashes), np.int64)
+    room = np.empty((2, len(hashes), 2), np.uint64)
+    library().fcg_order(
+        len(hashes),
+        hashes,
+        room,
+        indices,
+    )
+    return indices
 
 
 def gauss_values(X: Array, centers: Array, units: Array) -> Array:
     """Return exp(-|(x - c) u|^2), of shape (n_rows, n_atoms)."""
     values = np.empty((len(X), len(centers)))
-    library().fcg_gauss_values(*X.shape, X, len(centers), centers, units, values)
+    library().fcg_gauss_values(
+        *X.shape,
+        X,
+        len(centers),
+        centers,
+        units,
+        values,
+    )
     return values
 
 

@@ -1,4 +1,4 @@
-/* Rows and atoms drawn by lot. Every number depends on a key and a count alone (splitmix64). */
+/* Random rows and atoms. Every number depends only on a key and a counter (splitmix64). */
 #include "kernels.h"
 
 #include <math.h>
@@ -12,7 +12,7 @@ static uint64_t mix(uint64_t word) {
     return word ^ (word >> 31);
 }
 
-/* The state that a stream of numbers begins with. */
+/* The initial state of a stream of numbers. */
 static uint64_t stream(uint64_t key, int64_t number) {
     return mix(mix(key) + ((uint64_t)number + 1) * GOLDEN);
 }
@@ -29,7 +29,7 @@ static double next_normal(uint64_t *state) {
     return length * cos(6.283185307179586 * next(state));
 }
 
-/* Whether the next of some things is chosen (Knuth, TAOCP 2, section 3.4.2, Algorithm S). */
+/* Whether the next item is chosen (Knuth, TAOCP 2, section 3.4.2, Algorithm S). */
 static int is_chosen(int64_t n_left, int64_t n_wanted, uint64_t *state) {
     return n_wanted >= n_left || (double)n_left * next(state) < (double)n_wanted;
 }
@@ -37,22 +37,22 @@ static int is_chosen(int64_t n_left, int64_t n_wanted, uint64_t *state) {
 int64_t fcg_sample(int64_t n, const double *weights, int64_t n_rows, int64_t n_points,
                    uint64_t key, int64_t *rows, int64_t *points) {
     uint64_t state = stream(key, 0);
-    int64_t n_active = 0, n_own = 0, seen = 0, k = 0;
+    int64_t n_active = 0, n_sampled = 0, n_seen = 0, k = 0;
     for (int64_t i = 0; i < n; i++) n_active += weights[i] > 0.0;
-    int64_t wanted = n_active < n_rows ? n_active : n_rows;
-    for (int64_t i = 0; n_own < wanted; i++)
-        if (weights[i] > 0.0 && is_chosen(n_active - seen++, wanted - n_own, &state))
-            rows[n_own++] = i;
-    if (n_own == 0) rows[n_own++] = 0;
+    int64_t n_wanted = n_active < n_rows ? n_active : n_rows;
+    for (int64_t i = 0; n_sampled < n_wanted; i++)
+        if (weights[i] > 0.0 && is_chosen(n_active - n_seen++, n_wanted - n_sampled, &state))
+            rows[n_sampled++] = i;
+    if (n_sampled == 0) rows[n_sampled++] = 0;
     state = stream(key, 1);
-    if (n_own < n_points)
-        for (; k < n_points; k++) points[k] = rows[(int64_t)((double)n_own * next(&state))];
+    if (n_sampled < n_points)
+        for (; k < n_points; k++) points[k] = rows[(int64_t)((double)n_sampled * next(&state))];
     for (int64_t i = 0; k < n_points; i++)
-        if (is_chosen(n_own - i, n_points - k, &state)) points[k++] = rows[i];
+        if (is_chosen(n_sampled - i, n_points - k, &state)) points[k++] = rows[i];
     return n_active;
 }
 
-/* Draw a unit direction with at most `most` weights that are not zero, its hinge at a point. */
+/* Draw a unit direction with at most `most` non-zero weights, and its hinge at a point. */
 static void draw_plane(int64_t d, int64_t most, const double *point, uint64_t *state,
                        double *atom) {
     int64_t n_left = 1 + (int64_t)((double)most * next(state));

@@ -1,4 +1,4 @@
-/* What the library is, and which of its builds the processor can run. */
+/* The identity of the library, and which of its builds the processor can run. */
 #include "kernels.h"
 
 #if defined(__x86_64__)
@@ -15,7 +15,7 @@ int32_t fcg_has_v3(void) {
     if (!__get_cpuid(1, &a, &b, &c, &d) || (c & fma_osxsave_avx) != fma_osxsave_avx) return 0;
     if (!__get_cpuid_count(7, 0, &a, &b, &c, &d)) return 0;
     if ((b & bmi1_avx2_bmi2) != bmi1_avx2_bmi2) return 0;
-    /* Whether the system saves the wide registers. */
+    /* The operating system must save the wide registers. */
     __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
     return (low & 6u) == 6u;
 #else

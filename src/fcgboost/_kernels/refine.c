@@ -1,8 +1,8 @@
 /* Atoms drawn and refined on a residual.
  *
- * What is done is what `selection/learned.py` does for any family, with the same formulas. Rows lie
- * in blocks, feature by feature, so that loops over the rows of a block become vector instructions;
- * sums over rows are made in LANES parts, whose order is always the same.
+ * The formulas are those of `selection/learned.py`, which serves any family. Rows are stored in
+ * blocks, feature by feature, so that loops over the rows of a block become vector instructions.
+ * Sums over rows are split into LANES partial sums, always in the same order.
  */
 #include "exp.h"
 #include "kernels.h"
@@ -13,28 +13,28 @@
 
 enum { BLOCK = FCG_BLOCK, LANES = 4 };
 
-/* As many numbers side by side as a register of newer processors holds. */
+/* As many numbers as a register of newer processors holds. */
 typedef double vector __attribute__((vector_size(8 * LANES), aligned(8), may_alias));
 
-/* Rows, padded by rows without weight to whole blocks. */
+/* Rows, padded to whole blocks by rows without weight. */
 typedef struct {
     int64_t n, d;
     double *Z;                  /* (n / BLOCK, d, BLOCK) */
     double *residual, *weights; /* (n,) */
     double *radii;              /* |z|^2, (n,) */
-    double *values;             /* of the atom, (n,) */
-    double *sums;               /* in parts, (d + 1, LANES) */
+    double *values;             /* the values of the atom, (n,) */
+    double *sums;               /* partial sums, (d + 1, LANES) */
     double active;              /* the sum of the weights */
 } rows;
 
-/* What atoms are to go along with, and the atom that is refined. */
+/* The data that atoms are refined on, and the start of the refinement. */
 typedef struct {
     const fcg_search *search;
     rows data;
     double ridge, total_weight;
     int32_t is_centered; /* whether a constant is fitted */
     double *start;       /* (d + 1,) */
-    double hold;         /* how strongly all but the last entry are held there */
+    double hold;         /* the penalty for moving away from it; the last entry is free */
 } problem;
 
 /* Sums over the rows of residual times value, of values, and of their squares. */
@@ -42,21 +42,22 @@ typedef struct {
     double dot, first, square;
 } look_sums;
 
-/* The same in parts. */
+/* The same as partial sums. */
 typedef struct {
     double dots[LANES], firsts[LANES], squares[LANES];
 } parts;
 
 static double total_of(const double *s) { return (s[0] + s[1]) + (s[2] + s[3]); }
 
-/* Add the products of two blocks to a sum in parts. */
+/* Add the products of two blocks to partial sums. */
 static inline void add_products(const double *a, const double *b, double *sum) {
-    vector own = *(vector *)sum;
-    for (int i = 0; i < BLOCK; i += LANES) own += *(vector *)(a + i) * *(vector *)(b + i);
-    *(vector *)sum = own;
+    vector total = *(vector *)sum;
+    for (int i = 0; i < BLOCK; i += LANES) total += *(vector *)(a + i) * *(vector *)(b + i);
+    *(vector *)sum = total;
 }
 
-/* Set the inner products of weights and the rows of a block, as many at once as registers hold. */
+/* Compute the inner products of weights and the rows of a block, as many at once as registers
+ * hold. */
 static inline void set_projections(int64_t d, const double *weights, const double *Z,
                                    double *values) {
     for (int first = 0; first < BLOCK; first += 4 * LANES) {
@@ -81,7 +82,7 @@ static void add(int64_t n, double *out, double factor, const double *other) {
     for (int64_t j = 0; j < n; j++) out[j] += factor * other[j];
 }
 
-/* Set the values of an atom in a block: max(<w, z> + b, 0), or exp(-|z - c|^2 / 2 s^2) with
+/* Compute the values of an atom in a block: max(<w, z> + b, 0), or exp(-|z - c|^2 / 2 s^2) with
  * b = log s. */
 static void set_values(const problem *p, const double *theta, int64_t block,
                        double *restrict values) {
@@ -95,7 +96,7 @@ static void set_values(const problem *p, const double *theta, int64_t block,
     double steepness = 0.5 * exp(-2.0 * last), length = dot(d, theta, theta);
     const double *restrict radii = p->data.radii + block * BLOCK;
     for (int i = 0; i < BLOCK; i++) {
-        double square = radii[i] - 2.0 * values[i] + length; /* rounding makes it negative */
+        double square = radii[i] - 2.0 * values[i] + length; /* negative by rounding at most */
         values[i] = exp_of(-steepness * (square > 0.0 ? square : 0.0));
     }
 }
@@ -110,13 +111,13 @@ static double size_of(const problem *p, look_sums s) {
     return squares / p->total_weight + p->ridge;
 }
 
-/* The root of the gain, 0 for an atom that is nothing. */
+/* The square root of the gain; 0 for an atom that vanishes. */
 static double score_of(const problem *p, look_sums s) {
     double size = size_of(p, s), least = p->search->rounding * s.square / p->total_weight;
     return size > least ? fabs(s.dot) / sqrt(size) : 0.0;
 }
 
-/* Set the values of an atom in a block, and add to its sums. */
+/* Compute the values of an atom in a block, and add them to its sums. */
 static void add_block(const problem *p, const double *theta, int64_t block, double *restrict g,
                       parts *sums) {
     const double *restrict w = p->data.weights + block * BLOCK;
@@ -132,11 +133,11 @@ static look_sums totals_of(const parts *sums) {
     return (look_sums){total_of(sums->dots), total_of(sums->firsts), total_of(sums->squares)};
 }
 
-/* Set the values of an atom and its sums; returns its height: the logarithm of the gain, less the
- * pull back to the start. */
+/* Compute the values of an atom and its sums. Returns its height: the logarithm of the gain minus
+ * the penalty for moving away from the start. */
 static double look(const problem *p, const double *theta, look_sums *s) {
     parts sums = {{0.0}, {0.0}, {0.0}};
-    double pull = 0.0;
+    double proximity = 0.0;
     for (int64_t at = 0; at < p->data.n; at += BLOCK)
         add_block(p, theta, at / BLOCK, p->data.values + at, &sums);
     *s = totals_of(&sums);
@@ -144,45 +145,46 @@ static double look(const problem *p, const double *theta, look_sums *s) {
     if (!(score > 0.0)) return -INFINITY;
     for (int64_t j = 0; j < p->data.d; j++) {
         double away = theta[j] - p->start[j];
-        pull += p->hold * away * away;
+        proximity += p->hold * away * away;
     }
-    return 2.0 * log(score) - pull;
+    return 2.0 * log(score) - proximity;
 }
 
-/* Set the gradient of the height over the rows: sums of pulls times (z, 1); returns the sum of
- * pulls times |z|^2. */
-static double set_pulls(const problem *p, look_sums s, double *slope) {
+/* Compute the gradient of the log gain with respect to (w, b): sums of the derivatives in each
+ * value times (z, 1). Returns the sum of these derivatives times |z|^2. */
+static double set_derivatives(const problem *p, look_sums s, double *slope) {
     const rows *data = &p->data;
     int64_t d = data->d;
     double along = 2.0 / (s.dot != 0.0 ? s.dot : 1.0);
     double across = 2.0 / (p->total_weight * size_of(p, s));
     double mean = p->is_centered ? s.first / data->active : 0.0;
-    double pulls[BLOCK], ones[BLOCK];
-    double spread[LANES] = {0.0}, *own = data->sums;
+    double derivatives[BLOCK], ones[BLOCK];
+    double spread[LANES] = {0.0}, *sums = data->sums;
     int is_gauss = p->search->family == FCG_GAUSS;
-    memset(own, 0, (size_t)((d + 1) * LANES) * sizeof(double));
+    memset(sums, 0, (size_t)((d + 1) * LANES) * sizeof(double));
     for (int i = 0; i < BLOCK; i++) ones[i] = 1.0;
     for (int64_t at = 0; at < data->n; at += BLOCK) {
         const double *restrict g = data->values + at, *restrict r = data->residual + at;
         const double *restrict w = data->weights + at, *Z = data->Z + at * d;
         for (int i = 0; i < BLOCK; i++) {
-            double pull = r[i] * along - w[i] * (g[i] - mean) * across;
-            pull = is_gauss ? pull * g[i] : pull;
+            double derivative = r[i] * along - w[i] * (g[i] - mean) * across;
+            derivative = is_gauss ? derivative * g[i] : derivative;
             /* Where a ReLU atom is zero it has no slope, and a Gauss atom hardly has one. */
-            pulls[i] = g[i] > 0.0 ? pull : 0.0;
+            derivatives[i] = g[i] > 0.0 ? derivative : 0.0;
         }
-        for (int64_t j = 0; j < d; j++) add_products(pulls, Z + j * BLOCK, own + j * LANES);
-        add_products(pulls, ones, own + d * LANES);
-        if (is_gauss) add_products(pulls, data->radii + at, spread);
+        for (int64_t j = 0; j < d; j++)
+            add_products(derivatives, Z + j * BLOCK, sums + j * LANES);
+        add_products(derivatives, ones, sums + d * LANES);
+        if (is_gauss) add_products(derivatives, data->radii + at, spread);
     }
-    for (int64_t j = 0; j <= d; j++) slope[j] = total_of(own + j * LANES);
+    for (int64_t j = 0; j <= d; j++) slope[j] = total_of(sums + j * LANES);
     return total_of(spread);
 }
 
-/* Set the gradient of the height. */
+/* Compute the gradient of the height. */
 static void set_slope(const problem *p, const double *theta, look_sums s, double *slope) {
     int64_t d = p->data.d;
-    double spread = set_pulls(p, s, slope);
+    double spread = set_derivatives(p, s, slope);
     if (p->search->family == FCG_GAUSS) {
         double steepness = exp(-2.0 * theta[d]), total = slope[d], inner = 0.0;
         for (int64_t j = 0; j < d; j++) {
@@ -196,14 +198,14 @@ static void set_slope(const problem *p, const double *theta, look_sums s, double
     for (int64_t j = 0; j < d; j++) slope[j] -= 2.0 * p->hold * (theta[j] - p->start[j]);
 }
 
-/* The last moves, what they changed in the slope, and the products of both; a ring. */
+/* The last moves, the changes of the slope, and their inner products, as a ring buffer. */
 typedef struct {
     double *moved, *bent;       /* (memory, d + 1) */
-    double *curvature, *shares; /* (memory,), the latter to work in */
+    double *curvature, *shares; /* (memory,); the latter is work space */
 } moves;
 
-/* Set the inverse curvature times the slope, as far as the last of k moves tell; returns its rise
- * along the slope. */
+/* Compute the BFGS direction, the approximate inverse curvature times the slope, from the last of k
+ * moves. Returns its inner product with the slope. */
 static double set_direction(const problem *p, const double *theta, const double *slope,
                             const moves *last, int64_t k, double *direction) {
     int64_t size = p->data.d + 1, memory = p->search->memory, first = k > memory ? k - memory : 0;
@@ -233,7 +235,7 @@ static double set_direction(const problem *p, const double *theta, const double 
     return length;
 }
 
-/* Move theta uphill; `room` holds 3 + 2 memory vectors of its size, and 2 memory numbers. */
+/* Move theta uphill; `room` has space for 3 + 2 memory vectors and 2 memory numbers. */
 static void move_uphill(const problem *p, double *theta, double *room) {
     const fcg_search *rules = p->search;
     int64_t size = p->data.d + 1, memory = rules->memory;
@@ -251,7 +253,7 @@ static void move_uphill(const problem *p, double *theta, double *room) {
         }
         double rise = set_direction(p, theta, slope, &last, k, direction);
         if (!(rise > 0.0)) return;
-        /* Not farther than the atom is long. */
+        /* Not farther than the norm of the atom. */
         double reach = sqrt(dot(size, theta, theta)) / sqrt(dot(size, direction, direction));
         double step = reach < 1.0 ? reach : 1.0, tried = height, needed = INFINITY;
         for (int64_t trials = 0; !(tried >= needed) && trials <= rules->n_shorter; trials++) {
@@ -272,10 +274,10 @@ static void move_uphill(const problem *p, double *theta, double *room) {
     }
 }
 
-/* Where a row begins in rows that lie in blocks. */
-static int64_t place_of(int64_t row, int64_t d) { return row / BLOCK * BLOCK * d + row % BLOCK; }
+/* The offset of a row's first feature in the blocks. */
+static int64_t offset_of(int64_t row, int64_t d) { return row / BLOCK * BLOCK * d + row % BLOCK; }
 
-/* Lay some rows out in blocks, behind them what else they have. */
+/* Copy the sampled rows into blocks, followed by their residuals, weights and squared norms. */
 static void lay_out(rows *data, int64_t n_rows, const int64_t *numbers, const double *Z,
                     const double *residual, const double *weights, double *room) {
     int64_t n = data->n, d = data->d;
@@ -283,11 +285,11 @@ static void lay_out(rows *data, int64_t n_rows, const int64_t *numbers, const do
     data->radii = data->weights + n, data->values = data->radii + n, data->sums = data->values + n;
     memset(room, 0, (size_t)((d + 3) * n) * sizeof(double));
     for (int64_t i = 0; i < n_rows; i++) {
-        const double *given = Z + place_of(numbers[i], d);
-        double *own = data->Z + place_of(i, d);
+        const double *source = Z + offset_of(numbers[i], d);
+        double *target = data->Z + offset_of(i, d);
         for (int64_t j = 0; j < d * BLOCK; j += BLOCK) {
-            own[j] = given[j];
-            data->radii[i] += own[j] * own[j];
+            target[j] = source[j];
+            data->radii[i] += target[j] * target[j];
         }
         data->residual[i] = residual[numbers[i]];
         data->weights[i] = weights[numbers[i]];
@@ -295,7 +297,7 @@ static void lay_out(rows *data, int64_t n_rows, const int64_t *numbers, const do
     }
 }
 
-/* Set the scores of all atoms that were drawn, block by block. */
+/* Compute the scores of all drawn atoms, block by block. */
 static void set_scores(const problem *p, const double *atoms, parts *sums, double *scores) {
     int64_t n_atoms = p->search->size, size = p->data.d + 1;
     double values[BLOCK];
@@ -306,24 +308,23 @@ static void set_scores(const problem *p, const double *atoms, parts *sums, doubl
     for (int64_t k = 0; k < n_atoms; k++) scores[k] = score_of(p, totals_of(sums + k));
 }
 
-/* The first of those that score as well as the best, which is then out. */
-static int64_t take_best(const problem *p, double *scores) {
+/* Return the first candidate within the tie tolerance of the best score. */
+static int64_t first_best(const problem *p, const double *scores) {
     double best = -1.0;
     int64_t k = 0;
     for (int64_t i = 0; i < p->search->size; i++) best = scores[i] > best ? scores[i] : best;
     while (k < p->search->size - 1 && !(scores[k] >= (1.0 - p->search->tie) * best)) k++;
-    scores[k] = -1.0;
     return k;
 }
 
-/* Refine an atom; what is not finite then stays as it was. */
+/* Refine an atom; if the result is not finite, keep the original. */
 static void refine(problem *p, const double *drawn, double *theta, double *room) {
     int64_t d = p->data.d, size = d + 1;
-    double square = dot(d, drawn, drawn), most = p->search->pull_times_weight / p->data.active;
-    double pull = most < p->search->pull ? most : p->search->pull;
-    p->hold = pull / (square > 0.0 ? square : 1.0);
+    double square = dot(d, drawn, drawn), most = p->search->proximity_times_weight / p->data.active;
+    double proximity = most < p->search->proximity ? most : p->search->proximity;
+    p->hold = proximity / (square > 0.0 ? square : 1.0);
     memcpy(theta, drawn, (size_t)size * sizeof(double));
-    /* Of a hinge that goes through a row, rounding would decide whether the row has a slope. */
+    /* If the hinge lies exactly at a row, rounding would decide whether the row has a slope. */
     theta[d] += p->search->nudge * sqrt(dot(size, drawn, drawn));
     memcpy(p->start, theta, (size_t)size * sizeof(double));
     move_uphill(p, theta, room);
@@ -331,46 +332,85 @@ static void refine(problem *p, const double *drawn, double *theta, double *room)
         if (!isfinite(theta[j])) memcpy(theta, drawn, (size_t)size * sizeof(double));
 }
 
-/* Divide (w, b) by its largest value at n rows, unless that is as good as nothing. */
+/* Divide (w, b) by its largest value at n rows, unless that is rounding. */
 static void scale(int64_t n, int64_t d, const double *Z, double least, double *atom) {
     double largest = 0.0, values[BLOCK];
     for (int64_t at = 0; at < n; at += BLOCK) {
-        int64_t n_own = n - at < BLOCK ? n - at : BLOCK;
+        int64_t n_rows = n - at < BLOCK ? n - at : BLOCK;
         set_projections(d, atom, Z + at * d, values);
-        for (int64_t i = 0; i < n_own; i++) largest = fmax(largest, values[i] + atom[d]);
+        for (int64_t i = 0; i < n_rows; i++) largest = fmax(largest, values[i] + atom[d]);
     }
     for (int64_t j = 0; j <= d && largest > least; j++) atom[j] /= largest;
+}
+
+/* One number more than needed: malloc(0) may return NULL. */
+static double *new_numbers(int64_t n) { return malloc((size_t)(n + 1) * sizeof(double)); }
+
+static int64_t *new_indices(int64_t n) { return malloc((size_t)(n + 1) * sizeof(int64_t)); }
+
+/* The memory of one proposal. */
+typedef struct {
+    double *rows;           /* the sampled rows, as `lay_out` arranges them */
+    double *start;          /* (d + 1,): the atom before refinement */
+    double *search;         /* for `move_uphill` */
+    double *points, *drawn; /* (size, d): where atoms are drawn; (size, d + 1): these atoms */
+    double *scores;         /* (size,) */
+    parts *sums;            /* (size,) */
+    int64_t *sampled, *at;  /* the indices of the sampled rows and of the points */
+} workspace;
+
+static void free_workspace(workspace *w) {
+    free(w->rows), free(w->start), free(w->search), free(w->points), free(w->drawn);
+    free(w->scores), free(w->sums), free(w->sampled), free(w->at);
+}
+
+/* Return whether there is enough memory; if not, nothing is kept. */
+static int make_workspace(const fcg_search *search, int64_t d, int64_t max_rows, workspace *w) {
+    int64_t n_drawn = search->size, n_padded = (max_rows + BLOCK - 1) / BLOCK * BLOCK;
+    w->rows = new_numbers((d + 4) * n_padded + (d + 1) * LANES);
+    w->start = new_numbers(d + 1);
+    w->search = new_numbers((3 + 2 * search->memory) * (d + 1) + 2 * search->memory);
+    w->points = new_numbers(n_drawn * d);
+    w->drawn = new_numbers(n_drawn * (d + 1));
+    w->scores = new_numbers(n_drawn);
+    w->sums = malloc((size_t)(n_drawn + 1) * sizeof(parts));
+    w->sampled = new_indices(max_rows);
+    w->at = new_indices(n_drawn);
+    if (w->rows && w->start && w->search && w->points && w->drawn && w->scores && w->sums &&
+        w->sampled && w->at)
+        return 1;
+    free_workspace(w);
+    return 0;
 }
 
 int32_t fcg_propose(const fcg_search *search, int64_t n, int64_t d, const double *Z,
                     const double *residual, const double *weights, double ridge,
                     double total_weight, int32_t is_centered, uint64_t key, double *atoms) {
-    int64_t most = n < search->n_rows ? n : search->n_rows, n_drawn = search->size, size = d + 1;
-    int64_t n_held = (d + 4) * ((most + BLOCK - 1) / BLOCK * BLOCK) + size * LANES;
-    int64_t n_work = (4 + 2 * search->memory) * size + 2 * search->memory;
-    int64_t n_room = n_held + n_work + n_drawn * (size + d) + most + n_drawn;
-    double *room = malloc((size_t)n_room * sizeof(double) + (size_t)n_drawn * sizeof(parts));
-    if (room == NULL) return -1;
-    double *work = room + n_held, *drawn = work + n_work, *points = drawn + n_drawn * size;
-    int64_t *numbers = (int64_t *)(points + n_drawn * d), *at = numbers + most;
-    int64_t n_active = fcg_sample(n, weights, most, n_drawn, key, numbers, at);
-    int64_t n_rows = n_active > most ? most : n_active > 0 ? n_active : 1;
-    double share = n_active > most ? (double)most / (double)n_active : 1.0;
-    problem p = {search, {.n = (n_rows + BLOCK - 1) / BLOCK * BLOCK, .d = d}, ridge,
-                 share * total_weight, is_centered, work, 0.0};
-    lay_out(&p.data, n_rows, numbers, Z, residual, weights, room);
-    for (int64_t k = 0; k < n_drawn * d; k++) points[k] = Z[place_of(at[k / d], d) + k % d * BLOCK];
-    fcg_draw(search, d, points, key, drawn);
-    set_scores(&p, drawn, (parts *)(at + n_drawn), points); /* which are not needed any more */
-    double *starts = atoms + (search->max_steps > 0 ? search->n_improved * size : 0);
-    for (int64_t k = 0; k < search->n_improved; k++) {
-        const double *best = drawn + take_best(&p, points) * size;
-        memcpy(starts + k * size, best, (size_t)size * sizeof(double));
-        if (search->max_steps > 0) refine(&p, best, atoms + k * size, work + size);
-    }
-    for (double *atom = atoms; atom < starts + search->n_improved * size; atom += size)
+    workspace w;
+    int64_t max_rows = n < search->n_rows ? n : search->n_rows, size = d + 1;
+    if (!make_workspace(search, d, max_rows, &w)) return -1;
+    int64_t n_active = fcg_sample(n, weights, max_rows, search->size, key, w.sampled, w.at);
+    int64_t n_rows = n_active > max_rows ? max_rows : n_active > 0 ? n_active : 1;
+    double share = n_active > max_rows ? (double)max_rows / (double)n_active : 1.0;
+    problem p = {.search = search,
+                 .data = {.n = (n_rows + BLOCK - 1) / BLOCK * BLOCK, .d = d},
+                 .ridge = ridge,
+                 .total_weight = share * total_weight,
+                 .is_centered = is_centered,
+                 .start = w.start};
+    lay_out(&p.data, n_rows, w.sampled, Z, residual, weights, w.rows);
+    for (int64_t k = 0; k < search->size; k++)
+        for (int64_t j = 0; j < d; j++)
+            w.points[k * d + j] = Z[offset_of(w.at[k], d) + j * BLOCK];
+    fcg_draw(search, d, w.points, key, w.drawn);
+    set_scores(&p, w.drawn, w.sums, w.scores);
+    const double *best = w.drawn + first_best(&p, w.scores) * size;
+    double *original = atoms + (search->max_steps > 0 ? size : 0);
+    memcpy(original, best, (size_t)size * sizeof(double));
+    if (search->max_steps > 0) refine(&p, best, atoms, w.search);
+    for (double *atom = atoms; atom <= original; atom += size)
         if (search->family == FCG_GAUSS) atom[d] = exp(atom[d]);
         else scale(n, d, Z, search->rounding, atom);
-    free(room);
+    free_workspace(&w);
     return 0;
 }

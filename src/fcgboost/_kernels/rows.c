@@ -1,4 +1,4 @@
-/* Rows as they are: their fingerprints, the order of these, and the values of a few Gauss atoms. */
+/* Raw rows: their fingerprints, the order of fingerprints, and the values of a few Gauss atoms. */
 #include "exp.h"
 #include "kernels.h"
 
@@ -11,7 +11,7 @@ static inline uint64_t mix(uint64_t word) {
 }
 
 void fcg_fingerprint(int64_t n_rows, int64_t n_features, const double *X, const uint64_t *columns,
-                     uint64_t *words) {
+                     uint64_t *hashes) {
     for (int64_t i = 0; i < n_rows; i++, X += n_features) {
         uint64_t total = 0;
         for (int64_t j = 0; j < n_features; j++) {
@@ -19,30 +19,30 @@ void fcg_fingerprint(int64_t n_rows, int64_t n_features, const double *X, const 
             memcpy(&bits, X + j, sizeof bits);
             total += X[j] == 0.0 ? 0 : mix(bits ^ columns[j]);
         }
-        words[i] = mix(total);
+        hashes[i] = mix(total);
     }
 }
 
-void fcg_order(int64_t n, const uint64_t *words, fcg_place *room, int64_t *order) {
+void fcg_order(int64_t n, const uint64_t *hashes, fcg_hashed_row *room, int64_t *order) {
     enum { BITS = 8, N_DIGITS = 64 / BITS, LAST = (1 << BITS) - 1 };
-    int64_t places[N_DIGITS][LAST + 1] = {{0}};
-    fcg_place *from = room, *to = room + n;
+    int64_t positions[N_DIGITS][LAST + 1] = {{0}};
+    fcg_hashed_row *from = room, *to = room + n;
     for (int64_t i = 0; i < n; i++) {
-        from[i] = (fcg_place){words[i], i};
-        for (int k = 0; k < N_DIGITS; k++) places[k][(words[i] >> (BITS * k)) & LAST]++;
+        from[i] = (fcg_hashed_row){hashes[i], i};
+        for (int k = 0; k < N_DIGITS; k++) positions[k][(hashes[i] >> (BITS * k)) & LAST]++;
     }
-    /* By the last digit first: what a digit leaves as it is stands in the order of those behind. */
+    /* Least significant digit first; every pass is stable. */
     for (int k = 0; k < N_DIGITS; k++) {
         int64_t next = 0;
         for (int digit = 0; digit <= LAST; digit++) {
-            int64_t count = places[k][digit];
-            places[k][digit] = next;
+            int64_t count = positions[k][digit];
+            positions[k][digit] = next;
             next += count;
         }
         for (int64_t i = 0; i < n; i++)
-            to[places[k][(from[i].word >> (BITS * k)) & LAST]++] = from[i];
-        fcg_place *other = from;
-        from = to, to = other;
+            to[positions[k][(from[i].hash >> (BITS * k)) & LAST]++] = from[i];
+        fcg_hashed_row *spare = from;
+        from = to, to = spare;
     }
     for (int64_t i = 0; i < n; i++) order[i] = from[i].row;
 }

@@ -1,26 +1,26 @@
-/* Shapley values of trees and of products, and sums that change player by player. */
+/* Shapley values of trees and of products, and sums that change from player to player. */
 #include "exp.h"
 #include "walk.h"
 
 enum { LANES = 8 };
 
-/* A tree, the row that is explained, and one of the background. */
+/* A tree, the row to explain, and a row of the background. */
 typedef struct {
     const fcg_node *tree;
     const double *x, *other;
     const int64_t *players;
-    int8_t *owners; /* of a player's inputs: 1 is x, 2 the other row, 0 is not decided */
+    int8_t *owners; /* whose inputs a player has: 1, of x; 2, of the other row; 0, undecided */
     int64_t size;
     const double *shares;
     double *phi;
 } game;
 
-/* What leaves below a node give every player whose inputs are those of x, and of the other row. */
+/* The contribution of the leaves below a node to each player on the side of x, and of the other. */
 typedef struct {
     double of_x, of_other;
 } effects;
 
-/* Go down with n players decided for x, and m for the other row. */
+/* Descend with n players decided for x, and m for the other row. */
 static effects visit(const game *g, int64_t i, int64_t n, int64_t m) {
     for (;;) {
         const fcg_node *node = g->tree + i;
@@ -36,12 +36,12 @@ static effects visit(const game *g, int64_t i, int64_t n, int64_t m) {
             continue;
         }
         g->owners[player] = 1;
-        effects here = visit(g, to, n + 1, m);
+        effects with_x = visit(g, to, n + 1, m);
         g->owners[player] = 2;
-        effects there = visit(g, other, n, m + 1);
+        effects with_other = visit(g, other, n, m + 1);
         g->owners[player] = 0;
-        g->phi[player] += here.of_x - there.of_other;
-        return (effects){here.of_x + there.of_x, here.of_other + there.of_other};
+        g->phi[player] += with_x.of_x - with_other.of_other;
+        return (effects){with_x.of_x + with_other.of_x, with_x.of_other + with_other.of_other};
     }
 }
 
@@ -57,13 +57,13 @@ void fcg_shapley_trees(int64_t n_trees, int64_t n_nodes, const fcg_node *nodes,
         }
 }
 
-/* The product over players of other + t (own - other) is integrated over t, one player's factor
- * replaced by its slope: that is its Shapley value. */
+/* The Shapley value of a player is the integral over t in [0, 1] of the product over players of
+ * other + t (factor - other), with this player's term replaced by its derivative. */
 void fcg_shapley_products(int64_t n_background, int64_t n_players, int64_t n_atoms,
-                          const double *own, const double *others, int64_t n_points,
+                          const double *factors, const double *background, int64_t n_points,
                           const double *points, const double *weights, double *room, double *phi) {
     double *before = room, *behind = room + n_atoms;
-    for (int64_t b = 0; b < n_background; b++, others += n_players * n_atoms)
+    for (int64_t b = 0; b < n_background; b++, background += n_players * n_atoms)
         for (int64_t k = 0; k < n_points; k++) {
             double t = points[k];
             for (int64_t a = 0; a < n_atoms; a++) {
@@ -71,17 +71,17 @@ void fcg_shapley_products(int64_t n_background, int64_t n_players, int64_t n_ato
                 behind[n_players * n_atoms + a] = 1.0;
             }
             for (int64_t p = n_players - 1; p > 0; p--) {
-                const double *one = own + p * n_atoms, *other = others + p * n_atoms;
+                const double *factor = factors + p * n_atoms, *other = background + p * n_atoms;
                 double *product = behind + p * n_atoms;
                 for (int64_t a = 0; a < n_atoms; a++)
-                    product[a] = product[n_atoms + a] * (other[a] + t * (one[a] - other[a]));
+                    product[a] = product[n_atoms + a] * (other[a] + t * (factor[a] - other[a]));
             }
             for (int64_t p = 0; p < n_players; p++) {
-                const double *one = own + p * n_atoms, *other = others + p * n_atoms;
+                const double *factor = factors + p * n_atoms, *other = background + p * n_atoms;
                 const double *product = behind + (p + 1) * n_atoms;
                 double *sums = phi + p * n_atoms;
                 for (int64_t a = 0; a < n_atoms; a++) {
-                    double gap = one[a] - other[a];
+                    double gap = factor[a] - other[a];
                     sums[a] += before[a] * gap * product[a];
                     before[a] *= other[a] + t * gap;
                 }
@@ -89,7 +89,7 @@ void fcg_shapley_products(int64_t n_background, int64_t n_players, int64_t n_ato
         }
 }
 
-/* Write the values of atoms with sums z. */
+/* Compute the values of atoms from their sums z. */
 static void apply(int64_t profile, int64_t n, const double *z, double *values) {
     if (profile == FCG_RAMP)
         for (int64_t a = 0; a < n; a++) values[a] = z[a] > 0.0 ? z[a] : 0.0;
@@ -102,7 +102,7 @@ static void apply(int64_t profile, int64_t n, const double *z, double *values) {
         }
 }
 
-/* Return a product of vectors, added up in the same order on every machine. */
+/* Return an inner product, added up in the same order on every machine. */
 static double dot(int64_t n, const double *x, const double *y) {
     double sums[LANES] = {0.0}, total = 0.0;
     int64_t a = 0;
@@ -118,7 +118,7 @@ void fcg_shapley_walks(int64_t n_walks, int64_t n_moves, const int64_t *moves, i
                        const double *weights, double *z, int64_t profile, int64_t n_outputs,
                        const double *coef, double *room, double *values) {
     for (int64_t i = 0; i < n_walks; i++, gaps += n_inputs, z += n_atoms)
-        for (int64_t k = 0; k <= n_moves; k++, values += coef ? n_outputs : n_atoms) {
+        for (int64_t k = 0; k <= n_moves; k++, values += n_outputs) {
             if (k > 0) {
                 int64_t move = *moves++, player = (move > 0 ? move : -move) - 1;
                 for (int64_t j = first[player]; j < first[player + 1]; j++) {
@@ -127,9 +127,8 @@ void fcg_shapley_walks(int64_t n_walks, int64_t n_moves, const int64_t *moves, i
                     for (int64_t a = 0; a < n_atoms; a++) z[a] += gap * row[a];
                 }
             }
-            for (int64_t a = 0; !coef && a < n_atoms; a++) values[a] = z[a];
-            if (coef) apply(profile, n_atoms, z, room);
-            for (int64_t o = 0; coef && o < n_outputs; o++)
+            apply(profile, n_atoms, z, room);
+            for (int64_t o = 0; o < n_outputs; o++)
                 values[o] = dot(n_atoms, coef + o * n_atoms, room);
         }
 }

@@ -1,19 +1,18 @@
-/* The step between two full corrections: a column that is new gets a coefficient of its own.
- *
- * Newton's method in two unknowns, that coefficient and the constant, on the squared hinge.
+/* The step between two full corrections: only the newest coefficient and the constant are fitted,
+ * by Newton's method on the squared hinge.
  */
 #include "kernels.h"
 
 #include <string.h>
 
-/* Below this share of the product of the diagonal the determinant is rounding. */
+/* A determinant below this share of the product of the diagonal is rounding. */
 static const double SAFE_CONDITION = 1e-10;
 static const double ARMIJO = 1e-4;
-/* A step ends where the next iteration would gain less than this share of the first. */
+/* Stop when an iteration would gain less than this share of the first. */
 static const double LITTLE = 1e-9;
 enum { TRIALS = 20, LANES = 4 };
 
-/* Add a few rows to their sums; inlined, so that of four rows none waits for another. */
+/* Add a few rows to the sums; inlined, so that the rows of different lanes are independent. */
 static inline void add_rows(const fcg_columns *c, const double *restrict a,
                             const double *restrict f, double u, double b, int64_t i, int64_t n,
                             double parts[6][LANES]) {
@@ -41,14 +40,14 @@ static void line_sums(const fcg_columns *c, const double *restrict a, const doub
         sums[s] = (parts[s][0] + parts[s][1]) + (parts[s][2] + parts[s][3]);
 }
 
-/* Add u + b a to the values, and set the slopes there. */
+/* Add u + b a to the values, and compute the slopes there. */
 static void move(int64_t m, const double *restrict y, const double *restrict shares,
                  const double *restrict a, double u, double b, double *restrict f,
                  double *restrict g) {
     for (int64_t i = 0; i < m; i++) {
         f[i] += u + b * a[i];
         double e = 1.0 - y[i] * f[i];
-        e = e <= 0.0 ? 0.0 : e; /* what is no number stays */
+        e = e <= 0.0 ? 0.0 : e; /* NaN propagates */
         g[i] = shares[i] * (-2.0 * y[i] * e);
     }
 }
@@ -63,7 +62,7 @@ void fcg_step(const fcg_columns *c, int64_t j, int32_t has_constant, double l2, 
         double huu = has_constant ? s[3] : 1.0, hub = has_constant ? s[4] : 0.0;
         double hbb = s[5] + 2.0 * l2, det = huu * hbb - hub * hub;
         double du = (hub * gb - hbb * gu) / det, db = (hub * gu - huu * gb) / det;
-        if (!(det > SAFE_CONDITION * huu * hbb)) { /* of rank one: the shortest direction */
+        if (!(det > SAFE_CONDITION * huu * hbb)) { /* rank one: take the shortest direction */
             double trace = huu + hbb;
             du = -(huu * gu + hub * gb) / (trace * trace);
             db = -(hub * gu + hbb * gb) / (trace * trace);

@@ -1,13 +1,13 @@
-/* Trees as rows of nodes: whether they are sound, and their values at rows. */
+/* Trees as rows of nodes: validation, and their values at rows. */
 #include "walk.h"
 
-/* Rows whose inputs stay in the fastest cache while trees pass by, and rows that walk side by side:
- * each step waits for the memory, and the others go on meanwhile. */
+/* Rows per block, whose inputs stay in the fastest cache for all trees, and rows that descend in
+ * parallel, which hides the latency of memory. */
 enum { BLOCK = 128, LANES = 16 };
 
 static int is_word(double x) { return x >= 0.0 && x < 0x1p52 && x == floor(x); }
 
-/* Whether a node sends rows by one of the features to later nodes. */
+/* Whether a node splits by an existing feature and sends rows to later nodes. */
 static int is_sound(const fcg_node *tree, int64_t i, int64_t n_nodes, int64_t n_features) {
     const fcg_node *node = tree + i;
     double f = node->feature, v = node->value, l = node->left, kind = node->kind;
@@ -39,12 +39,12 @@ int64_t fcg_check_trees(int64_t n_trees, int64_t n_nodes, const fcg_node *nodes,
     return -1;
 }
 
-/* Take a few rows down a tree, side by side; `at` are the nodes where they end. */
+/* Send a few rows down a tree in parallel; `at` are the nodes they reach. */
 static void descend(const fcg_node *tree, int64_t depth, int64_t n, int64_t n_features,
                     const double *X, int64_t *at) {
     for (int64_t lane = 0; lane < n; lane++) at[lane] = 0;
     for (int64_t level = 0, n_moved = n; level < depth && n_moved > 0; level++) {
-        n_moved = 0; /* deep trees have few rows at the bottom */
+        n_moved = 0; /* in deep trees, few rows reach the bottom */
         for (int64_t lane = 0; lane < n; lane++) {
             int64_t next = next_node(tree, at[lane], X + lane * n_features);
             n_moved += next != at[lane];

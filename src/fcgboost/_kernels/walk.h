@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-/* Return the word of a set that has a code: the value, or one of the four behind. */
+/* Return the word of a set that contains a code: the value, or one of four further words. */
 static inline int64_t word_of(const fcg_node *node, const fcg_node *words, int64_t code) {
     if (code < FCG_WORD) return (int64_t)node->value;
     return -2 - (int64_t)((const double *)words)[code / FCG_WORD - 1];

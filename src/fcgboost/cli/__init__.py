@@ -8,7 +8,6 @@ import signal
 import sys
 import threading
 from collections.abc import Sequence
-from typing import Any
 
 from fcgboost import __version__
 from fcgboost.cli import (
@@ -23,19 +22,30 @@ from fcgboost.cli import (
     predict,
     report,
 )
-from fcgboost.cli.arguments import JSON
 
 # Their modules load little: what does the work is loaded when a command runs.
-_COMMANDS: Any = (fit, predict, evaluate, inspect, report, export, compare, playground, datasets)
-_FAILED, _USAGE, _DATA, _MODEL, _EXTRA, _INTERRUPTED, _TERMINATED = 1, 2, 3, 4, 5, 130, 143
+_COMMANDS = (fit, predict, evaluate, inspect, report, export, compare, playground, datasets)
+_FAILED = 1
+_USAGE = 2
+_DATA = 3
+_MODEL = 4
+_EXTRA = 5
+_INTERRUPTED = 130
+_TERMINATED = 143
 _LONGEST = 2000  # in a sentence about a fault: cells of damaged files may be endless
 # What is not the program's fault needs no traceback.
 _FAULTS: tuple[type[Exception], ...] = (OSError, ImportError, ValueError)
 
-_DESCRIPTION = """\
-Sparse, noise-robust, calibrated classifiers by fully corrective greedy boosting.
+_PROBLEMS: dict[type[Exception], str] = {
+    FileNotFoundError: "there is no such file; check its name and folder.",
+    IsADirectoryError: "this is a folder; name a file in it.",
+    PermissionError: "permission denied; check who may read and write it.",
+}
 
-From a table to a model in a minute, with a generated table to begin with:
+_DESCRIPTION = """\
+Noise-robust, calibrated classifiers by fully corrective greedy boosting.
+
+From a generated table to a model:
 
   fcgboost datasets customers --out customers.csv
   fcgboost fit customers.csv --target churned --test-out test.csv
@@ -46,7 +56,7 @@ From a table to a model in a minute, with a generated table to begin with:
 EXIT_STATUS = f"""\
 exit status:
   0  done
-  {_FAILED}  something outside the program failed, such as a disk or the network
+  {_FAILED}  something outside the program failed
   {_USAGE}  the command line is wrong
   {_DATA}  the data or a parameter cannot be used
   {_MODEL}  the model file cannot be used
@@ -86,17 +96,10 @@ def run_command(
 
 def _sentence_of(error: Exception) -> str:
     """Return what went wrong in words, and what to do about an error of the system."""
-    if isinstance(error, ImportError) and error.name in ("pandas", "pyarrow"):
-        return "Reading tables needs pandas and pyarrow: python -m pip install 'fcgboost[tables]'"
     if not isinstance(error, OSError) or error.errno is None or error.filename is None:
         return str(error)
-    if isinstance(error, FileNotFoundError):
-        return f"{error.filename}: there is no such file; check its name and folder."
-    if isinstance(error, IsADirectoryError):
-        return f"{error.filename} is a folder; name a file in it."
-    if isinstance(error, PermissionError):
-        return f"{error.filename}: permission denied; check who may read and write it."
-    return f"{error.filename}: {error.strerror}."
+    problem = _PROBLEMS.get(type(error), f"{error.strerror}.")
+    return f"{error.filename}: {problem}"
 
 
 def _status_of(error: Exception) -> int:
@@ -123,16 +126,19 @@ def make_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for command in _COMMANDS:
         description, _, examples = command.TEXT.partition("examples:")
-        own = commands.add_parser(
-            name := command.__name__.rpartition(".")[2],
+        name = command.__name__.rpartition(".")[2]
+        command_parser = commands.add_parser(
+            name,
             usage=f"fcgboost {name} {command.USAGE}",
             help=command.HELP,
             description=description,
             epilog=f"examples:{examples}",
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
-        own.set_defaults(run=command.run, interrupted="Nothing was written.")
-        command.add_arguments(own)
+        command_parser.set_defaults(run=command.run, interrupted="Nothing was written.")
+        command.add_arguments(command_parser)
         if command is not playground:  # which has no result to print
-            own.add_argument("--json", **JSON)
+            command_parser.add_argument(
+                "--json", action="store_true", help="print the result as JSON"
+            )
     return parser

@@ -10,77 +10,157 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
+from fcgboost.cli import console
+
 T = TypeVar("T")
 
 FORMATS = """\
-DATA is a CSV, TSV, Excel, Parquet, Arrow, .npz or svmlight file; text may be gzipped."""
+DATA is a CSV, TSV, Excel, Parquet, Arrow or svmlight file; text may be gzipped."""
 
 #: What is said of the column of classes where a model may know it.
 OF_FIT = " (default: that of the fit)"
-# Options of `add_argument` for a model file, a file to write, and output for programs.
-MODEL: dict[str, Any] = {"type": Path, "metavar": "MODEL", "help": "a model file (JSON)"}
-FILE: dict[str, Any] = {"type": Path, "metavar": "FILE"}
-JSON: dict[str, Any] = {"action": "store_true", "help": "print the result as JSON"}
 
 
-def add_data(parser: Any, target: str | None = None, *, is_optional: bool = False) -> None:
+def add_model(parser: argparse.ArgumentParser) -> None:
+    """Add the model file to read."""
+    parser.add_argument(
+        "model",
+        type=Path,
+        metavar="MODEL",
+        help="a model file (JSON)",
+    )
+
+
+def add_file(
+    parser: argparse.ArgumentParser, name: str, help_: str, default: Path | None = None
+) -> None:
+    """Add an option that names a file."""
+    parser.add_argument(
+        name,
+        type=Path,
+        metavar="FILE",
+        help=help_,
+        default=default,
+    )
+
+
+def add_data(parser: argparse.ArgumentParser, target: str | None = None) -> None:
     """Add the file of rows and how it is read; with a text about it, the column of classes."""
-    help_ = "a table: .csv .tsv .xlsx .parquet .arrow .npz .svm, text also .gz; - for stdin"
-    nargs = "?" if is_optional else None
-    parser.add_argument("data", type=Path, metavar="DATA", nargs=nargs, help=help_)
+    parser.add_argument(
+        "data",
+        type=Path,
+        metavar="DATA",
+        help="a table: .csv .tsv .xlsx .parquet .arrow .svm, text also .gz; - for stdin",
+    )
     if target is not None:
-        help_ = f"the target: the column with the classes{target}"
-        parser.add_argument("--target", metavar="COL", help=help_)
+        parser.add_argument(
+            "--target", metavar="COL", help=f"the target: the column with the classes{target}"
+        )
     group = parser.add_argument_group("how DATA is read")
-    formats = ("csv", "tsv", "xlsx", "parquet", "arrow", "npz", "svmlight")
-    help_ = "the format, if neither the file's name nor its first bytes tell"
-    add_choice(group, "--format", formats, help_)
-    help_ = "the encoding of a text file, such as cp1252 (default: UTF-8)"
-    group.add_argument("--encoding", type=_encoding, metavar="NAME", help=help_)
-    help_ = "the decimal mark of a text file (default: a comma if semicolons separate its columns)"
-    group.add_argument("--decimal", choices=(".", ","), help=help_)
-    help_ = "the thousands separator of a text file, such as . in 1.234,5"
-    group.add_argument("--thousands", type=_mark, metavar="CHAR", help=help_)
-    help_ = "read 3/4/2020 as 3 April, or as March 4 (default: such dates stay text)"
-    group.add_argument("--dayfirst", action=argparse.BooleanOptionalAction, help=help_)
-    help_ = "refuse stray text in a column of numbers or dates (default: it counts as missing)"
-    group.add_argument("--strict", action="store_true", help=help_)
-    help_ = "the most memory that rows may fill, such as 8GiB (default: 1GiB or 40 times the file)"
-    group.add_argument("--max-bytes", type=size, metavar="SIZE", help=help_)
+    group.add_argument(
+        "--format",
+        type=str.lower,
+        choices=("csv", "tsv", "xlsx", "parquet", "arrow", "svmlight"),
+        help="the format, if neither the file's name nor its first bytes tell",
+    )
+    group.add_argument(
+        "--encoding",
+        type=_encoding,
+        metavar="NAME",
+        help="the encoding of a text file, such as cp1252 (default: UTF-8)",
+    )
+    group.add_argument(
+        "--decimal",
+        choices=(".", ","),
+        help="the decimal mark of a text file (default: a comma if semicolons separate columns)",
+    )
+    group.add_argument(
+        "--thousands",
+        type=_mark,
+        metavar="CHAR",
+        help="the thousands separator of a text file, such as . in 1.234,5",
+    )
+    group.add_argument(
+        "--dayfirst",
+        action=argparse.BooleanOptionalAction,
+        help="read 3/4/2020 as 3 April, or as March 4 (default: such dates stay text)",
+    )
+    group.add_argument(
+        "--strict",
+        action="store_true",
+        help="refuse stray text in a column of numbers or dates (default: it counts as missing)",
+    )
+    group.add_argument(
+        "--max-bytes",
+        type=size,
+        metavar="SIZE",
+        help="the most memory rows may fill, such as 8GiB (default: 1GiB or 40 times the file)",
+    )
 
 
 def reading_options(options: argparse.Namespace) -> dict[str, Any]:
-    """Return how rows are read, as `open_rows` takes it."""
-    from fcgboost.cli.texts import Dialect
-
-    names = ("encoding", "decimal", "thousands", "dayfirst")
-    dialect = Dialect(**{name: getattr(options, name) for name in names})
-    return {"max_bytes": options.max_bytes, "dialect": dialect, "is_strict": options.strict}
+    """Return how rows are read, as `open_rows` takes it, except their format."""
+    names = ("encoding", "decimal", "thousands", "dayfirst", "strict", "max_bytes")
+    return {**{name: getattr(options, name) for name in names}, "tell": console.note}
 
 
 def add_choice(
-    parser: Any, name: str, choices: Iterable[str], help_: str, default: str | None = None
+    parser: argparse.ArgumentParser,
+    name: str,
+    choices: Iterable[str],
+    help_: str,
+    default: str | None = None,
 ) -> None:
     """Add an option that takes one of a few words, in upper or lower case."""
-    parser.add_argument(name, type=str.lower, choices=choices, help=help_, default=default)
+    parser.add_argument(
+        name,
+        type=str.lower,
+        choices=choices,
+        help=help_,
+        default=default,
+    )
 
 
-def add_repeated(parser: Any, name: str, metavar: str, help_: str, type_: Any = str) -> None:
+def add_repeated(
+    parser: argparse.ArgumentParser,
+    name: str,
+    metavar: str,
+    help_: str,
+    type_: Callable[[str], object] = str,
+) -> None:
     """Add an option that may be given several times."""
     help_ += " (repeatable)"
-    parser.add_argument(name, action="append", default=[], type=type_, metavar=metavar, help=help_)
+    parser.add_argument(
+        name,
+        action="append",
+        default=[],
+        type=type_,
+        metavar=metavar,
+        help=help_,
+    )
 
 
-def add_split(parser: Any, test_size: float) -> None:
+def add_split(parser: argparse.ArgumentParser, test_size: float) -> None:
     """Add what determines the held-out rows."""
-    size: dict[str, Any] = {"type": fraction, "default": test_size, "metavar": "SHARE"}
-    help_ = "the share of the rows to hold out for scoring (default: %(default)s)"
-    parser.add_argument("--test-size", **size, help=help_)
-    help_ = "the random seed of the split and of the fit (default: %(default)s)"
-    parser.add_argument("--seed", type=whole, default=0, metavar="N", help=help_)
+    parser.add_argument(
+        "--test-size",
+        type=fraction,
+        default=test_size,
+        metavar="SHARE",
+        help="the share of the rows to hold out for scoring (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--seed",
+        type=whole,
+        default=0,
+        metavar="N",
+        help="the random seed of the split and of the fit (default: %(default)s)",
+    )
 
 
-def _number(read: Callable[[str], T], is_valid: Callable[[T], bool], words: str) -> Any:
+def _number(
+    read: Callable[[str], T], is_valid: Callable[[T], bool], words: str
+) -> Callable[[str], T]:
     def parse(text: str) -> T:
         with suppress(ValueError, LookupError):
             value = read(text)
@@ -96,13 +176,13 @@ def _bytes(text: str) -> int:
     return int(float(number) * (1000 if end == "b" else 1024) ** " kmgt".index(unit or " "))
 
 
-def _known(encoding: str) -> str:
+def _encoding_name(encoding: str) -> str:
     "".encode(encoding)  # a LookupError if there is none
     return encoding
 
 
-_encoding = _number(_known, lambda _: True, "the name of an encoding, such as cp1252")
-_mark = _number(str, lambda one: len(one) == 1 and not one.isalnum(), "one sign, such as . or ,")
+_encoding = _number(_encoding_name, lambda _: True, "the name of an encoding, such as cp1252")
+_mark = _number(str, lambda mark: len(mark) == 1 and not mark.isalnum(), "one sign, such as . or ,")
 count = _number(int, lambda n: n >= 1, "a whole number of at least 1")
 whole = _number(int, lambda n: 0 <= n < 2**32, "a whole number from 0 to 4294967295")
 fraction = _number(float, lambda x: 0.0 < x < 1.0, "a number between 0 and 1")
@@ -111,12 +191,7 @@ size = _number(_bytes, lambda n: n >= 1, "a size such as 500MB or 8GiB")
 seconds = _number(float, lambda x: 0.0 < x < float("inf"), "a number of seconds")
 
 
-def removal(text: str) -> str | float:
-    """Parse "backward" or a share of a step's gain."""
-    return text.lower() if text.lower() == "backward" else fraction(text)
-
-
-def setting(text: str) -> tuple[str, Any]:
+def setting(text: str) -> tuple[str, object]:
     """Parse NAME=VALUE; the value is JSON if it can be, else text."""
     name, sign, value = text.partition("=")
     if not sign or not name:

@@ -3,78 +3,63 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
-from typing import Any
 
 from fcgboost.cli import arguments, console
 
 HELP = "write an HTML report about a model"
-USAGE = "MODEL [DATA] [options]"
+USAGE = "MODEL DATA [--target COL] [options]"
 TEXT = f"""\
-Write an HTML report about a model, or about a comparison that `fcgboost compare
---out` saved. The page works offline.
+Write an HTML report about a model: one file that works offline.
 
 {arguments.FORMATS}
-With data, the report scores the model on those rows: use held-out rows, as written
-by `fcgboost fit --test-out`. Without data it shows what is in the model file, and
-does not replace a report with data unless --out names it.
+The report scores the model on those rows: use held-out rows, as written by
+`fcgboost fit --test-out`. `fcgboost inspect` shows what is in a model file.
 
 examples:
-  fcgboost report model.json
   fcgboost report model.json test.csv --target churned --out churn.html
-  fcgboost report comparison.json
 """
 
 
-def add_arguments(parser: Any) -> None:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what the command takes."""
-    parser.add_argument("model", **arguments.MODEL)
-    arguments.add_data(parser, arguments.OF_FIT, is_optional=True)
-    help_ = "the page to write (default: the model file's name with .html)"
-    parser.add_argument("--out", **arguments.FILE, help=help_)
-    parser.add_argument("--title", help="the heading of the report")
-    help_ = "the row of DATA to explain, counted from 0 (default: the worst mistake)"
-    parser.add_argument("--row", type=arguments.whole, metavar="N", help=help_)
+    arguments.add_model(parser)
+    arguments.add_data(parser, arguments.OF_FIT)
+    arguments.add_file(
+        parser, "--out", "the page to write (default: the model file's name with .html)"
+    )
+    parser.add_argument(
+        "--row",
+        type=arguments.whole,
+        metavar="N",
+        help="the row of DATA to explain, counted from 0 (default: the worst mistake)",
+    )
 
 
 def run(options: argparse.Namespace) -> None:
     """Load, write, print where."""
-    from fcgboost.cli.writing import check_outputs
-    from fcgboost.comparison import is_comparison, load_comparison
+    from fcgboost.cli.inputs import open_for
+    from fcgboost.cli.outputs import check_outputs
     from fcgboost.io import load_model
-    from fcgboost.web import write_comparison_report, write_model_report
+    from fcgboost.report import write_model_report
+    from fcgboost.rows.batches import Lost, labelled_batches
 
     out = options.out or options.model.with_suffix(".html")
     check_outputs([out], [options.model, options.data])
-    if is_comparison(options.model):
-        page = write_comparison_report(out, load_comparison(options.model), title=options.title)
-    else:
-        _spare(out, options)
-        model = load_model(options.model)
-        X, y = _read(model, options)
-        page = write_model_report(out, model, X, y, title=options.title, row=options.row)
+    model = load_model(options.model)
+    with open_for(model, options) as rows:
+        [batch] = labelled_batches(
+            model,
+            rows,
+            Lost(),
+            target=options.target,
+            with_unused=True,
+        )
+    page = write_model_report(
+        out,
+        model,
+        batch.X,
+        batch.y,
+        row=options.row,
+    )
     facts = {"out": str(page), "bytes": page.stat().st_size}
     console.print_result(options, facts, f"Report: {page}")
-
-
-def _spare(out: Path, options: argparse.Namespace) -> None:
-    """Refuse to put a page without data where one with data is, unless the user named it."""
-    is_asked = options.data is not None or options.out is not None
-    # Only a page that was made with data lists mistakes.
-    if not is_asked and out.exists() and b'id="mistakes"' in out.read_bytes():
-        raise ValueError(
-            f"{out} was made with data and this page would have none: --out {out} replaces it, "
-            "another --out leaves it alone."
-        )
-
-
-def _read(model: Any, options: argparse.Namespace) -> tuple[Any, Any]:
-    """Read all rows as the model takes them, and their labels."""
-    if options.data is None:
-        return None, None
-    import numpy as np
-
-    from fcgboost.cli.rows import labelled_batches, stacked
-
-    batches = list(labelled_batches(model, options, {}, with_unused=True))
-    return stacked([rows for _, rows, _ in batches]), np.concatenate([y for *_, y in batches])

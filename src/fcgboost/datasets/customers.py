@@ -2,21 +2,37 @@
 
 from __future__ import annotations
 
-from numbers import Integral
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from sklearn.utils import check_random_state
+
+from fcgboost.datasets.simulation import RandomState, check_samples, check_share
 
 if TYPE_CHECKING:
     import pandas as pd
 
 _TODAY = np.datetime64("2025-06-30")
 _TOWNS = [
-    *("Ashford", "Bramley", "Carden", "Dunmore", "Eastwick", "Fairley", "Glenside", "Harwood"),
-    *("Ilsham", "Kelby", "Larkhill", "Marlow", "Norbury", "Oakham", "Penrose", "Redhill"),
+    "Ashford",
+    "Bramley",
+    "Carden",
+    "Dunmore",
+    "Eastwick",
+    "Fairley",
+    "Glenside",
+    "Harwood",
+    "Ilsham",
+    "Kelby",
+    "Larkhill",
+    "Marlow",
+    "Norbury",
+    "Oakham",
+    "Penrose",
+    "Redhill",
 ]
-_PLANS, _PRICES = ("basic", "plus", "family", "business"), np.array([19.0, 34.0, 49.0, 79.0])
+_PLANS = ("basic", "plus", "family", "business")
+_PRICES = np.array([19.0, 34.0, 49.0, 79.0])
 _PAYMENTS = ("direct debit", "card", "invoice")
 _COMPLAINTS = ("billing error", "slow connection", "outage", "price too high")
 _ODD = ("unknown", "n/a?", "approx. {}", "{} approx", "see file")
@@ -26,7 +42,7 @@ _FLIPPED = 0.03
 
 
 def make_customers(
-    n_samples: int = 2000, *, odd_cells: float = 0.03, random_state: Any = 0
+    n_samples: int = 2000, *, odd_cells: float = 0.03, random_state: RandomState = 0
 ) -> pd.DataFrame:
     """Make a messy table of customers, some of whom have churned.
 
@@ -58,11 +74,10 @@ def make_customers(
     """
     import pandas as pd
 
-    if not isinstance(n_samples, Integral) or n_samples < 1:
-        raise ValueError(f"n_samples must be a whole number of at least 1, got {n_samples!r}.")
-    if not 0.0 <= odd_cells <= 1.0:
-        raise ValueError(f"odd_cells must be between 0 and 1, got {odd_cells!r}.")
-    random, n = check_random_state(random_state), int(n_samples)
+    check_samples(n_samples)
+    check_share("odd_cells", odd_cells)
+    random = check_random_state(random_state)
+    n = int(n_samples)
     tenure = np.minimum(random.exponential(700.0, n), 3650.0).astype(int)
     silence = np.minimum(random.exponential(120.0, n).astype(int), tenure)
     plan = random.choice(4, n, p=(0.4, 0.3, 0.2, 0.1))

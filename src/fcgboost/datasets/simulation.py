@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 from numbers import Integral
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 Array = NDArray[np.float64]
+RandomState = int | np.random.RandomState | None
+
+
+def check_samples(n_samples: object) -> None:
+    """Raise a ValueError unless a number of rows can be drawn."""
+    if not isinstance(n_samples, Integral) or n_samples < 1:
+        raise ValueError(f"n_samples must be a whole number of at least 1, got {n_samples!r}.")
+
+
+def check_share(name: str, share: float) -> None:
+    """Raise a ValueError unless a parameter is a share of rows."""
+    if not 0.0 <= share <= 1.0:
+        raise ValueError(f"{name} must be between 0 and 1, got {share!r}.")
 
 
 def bayes_boundary(t: Array) -> Array:
@@ -23,7 +36,7 @@ def make_simulation(
     level: float = 0.3,
     tol: float = 0.3,
     ratio: float = 0.4,
-    random_state: Any = None,
+    random_state: RandomState = None,
 ) -> tuple[Array, Array]:
     """Draw the paper's simulation data.
 
@@ -54,11 +67,9 @@ def make_simulation(
     """
     if noise not in ("uniform", "outlier", None):
         raise ValueError(f"noise must be 'uniform', 'outlier' or None, got {noise!r}.")
-    for name, share in (("level", level), ("ratio", ratio)):
-        if not 0.0 <= share <= 1.0:
-            raise ValueError(f"{name} must be between 0 and 1, got {share!r}.")
-    if not isinstance(n_samples, Integral) or n_samples < 1:
-        raise ValueError(f"n_samples must be a whole number of at least 1, got {n_samples!r}.")
+    check_samples(n_samples)
+    check_share("level", level)
+    check_share("ratio", ratio)
     random = check_random_state(random_state)
     X = random.uniform(size=(n_samples, 2))
     height = X[:, 1] - bayes_boundary(X[:, 0])

@@ -1,38 +1,43 @@
-"""Devices: the memory of this process (NumPy), or a torch device.
+"""The memory of this process, which is also the contract of devices.
 
-Designs use the functions of the arrays' own namespace; a device adds the transfers.
+Designs use the functions of the arrays' own namespace; a device adds the transfers, and how trees
+are stored and grown there.
 """
 
 from __future__ import annotations
 
-from importlib import import_module
-from importlib.util import find_spec
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fcgboost.arrays import is_tensor
+from fcgboost._kernels.forest import Each, Forest
+from fcgboost.arrays import Matrix
+from fcgboost.dictionaries import Dictionary, TreeDictionary
+from fcgboost.dictionaries.trees import TreeGrower
+
+#: From inputs, atoms, W and whether values are squared: values^T W as float64.
+FusedSums: TypeAlias = Callable[[Any, Any, Any, bool], Any]
 
 
-class Host:
+class HostDevice:
     """The memory of this process."""
 
     #: The module with its functions, numpy or torch.
     xp: Any = np
     is_torch = False
-    has_float64 = True
-    #: Whether float32 products have full float32 precision.
-    is_float32_exact = True
-    #: Whether the package has kernels for it.
-    has_kernels = False
+    #: Whether candidates are scored in float32.
+    is_float32_faster = False
+    #: The module with its kernels for trees, if there are any.
+    kernels: Any = None
     #: The size of temporary blocks: 1 MiB of float64 fits into the cache (half the time of 8 MiB)
     #: and makes the overhead of Python negligible.
     block_entries = 1 << 17
     #: How often results were waited for.
     n_waits = 0
 
-    def put(self, values: Any, dtype: str = "float64") -> Any:
+    def put(self, values: Matrix, dtype: str = "float64") -> Any:
         """Return values as an array on the device, without a copy if possible."""
         return np.asarray(values, dtype=dtype)
 
@@ -40,97 +45,28 @@ class Host:
         """Return an uninitialised array; untouched pages take no memory."""
         return np.empty((n_rows, n_columns), dtype=dtype)
 
-    def places(self, values: Any, n: int) -> Any:
-        """Return the positions of the n non-zero values; n avoids a wait."""
-        return np.flatnonzero(values)
+    def positions(self, mask: Matrix, n: int) -> Matrix:
+        """Return the positions of the n true values; n avoids a wait."""
+        return np.flatnonzero(mask)
 
-    def fetch(self, *arrays: Any) -> list[NDArray[Any]]:
+    def fetch(self, *arrays: Matrix) -> list[NDArray[Any]]:
         """Return arrays as NumPy arrays, in one wait."""
         self.n_waits += 1
         return list(arrays)
 
+    @property
+    def with_float64(self) -> HostDevice:
+        """Where everything but scoring runs: this device, if it has float64."""
+        return self
 
-class TorchDevice(Host):
-    """A torch device.
+    def fused_sums(self, dictionary: Dictionary, n_features: int) -> FusedSums | None:
+        """Return sums of float32 values that are never stored, None if the device has none."""
+        return None
 
-    Parameters
-    ----------
-    name : str
-        "cpu", "cuda", "cuda:1", "mps", ...
-    """
+    def forest(self, n_rows: int, each: Each = map) -> Any:
+        """Return an empty forest of trees stored as the leaf numbers of rows."""
+        return Forest(n_rows, each)
 
-    is_torch = True
-
-    def __init__(self, name: str) -> None:
-        import torch
-
-        self.xp = torch
-        self.device = torch.device(name)
-        self.has_float64 = self.device.type != "mps"
-        self.has_kernels = self.device.type == "cuda" and find_spec("triton") is not None
-        # A process-wide setting; "high" and "medium" keep ten bits of the factors.
-        self.is_float32_exact = torch.get_float32_matmul_precision() == "highest"
-        # Large blocks (256 MiB of float32), because launching a kernel is costly.
-        self.block_entries = 1 << (17 if self.device.type == "cpu" else 26)
-
-    def put(self, values: Any, dtype: str = "float64") -> Any:
-        kind = getattr(self.xp, dtype)
-        if is_tensor(values):
-            return values.to(device=self.device, dtype=kind)
-        # Tensors share memory with arrays, except with read-only ones.
-        values = np.asarray(values)
-        host = self.xp.from_numpy(values if values.flags.writeable else values.copy()).to(kind)
-        # Pinning memory would take longer than the copy.
-        return host.to(self.device, non_blocking=True)
-
-    def empty(self, n_rows: int, n_columns: int, dtype: str = "float64") -> Any:
-        kind = getattr(self.xp, dtype)
-        return self.xp.empty((n_rows, n_columns), dtype=kind, device=self.device)
-
-    def places(self, values: Any, n: int) -> Any:
-        ranks = self.xp.arange(1, n + 1, device=self.device)
-        return self.xp.searchsorted((values != 0.0).cumsum(0), ranks)
-
-    def fetch(self, *arrays: Any) -> list[NDArray[Any]]:
-        """Copy all arrays in one transfer, concatenated as float64."""
-        self.n_waits += 1
-        if len(arrays) == 1:
-            return [arrays[0].cpu().numpy().astype(np.float64, copy=False)]
-        double = self.xp.float64 if self.has_float64 else self.xp.float32
-        flat = self.xp.cat([array.reshape(-1).to(double) for array in arrays])
-        host = flat.cpu().numpy().astype(np.float64, copy=False)
-        ends = np.cumsum([array.numel() for array in arrays])
-        parts = np.split(host, ends[:-1])
-        return [part.reshape(tuple(a.shape)) for part, a in zip(parts, arrays, strict=True)]
-
-
-def kernels(name: str) -> Any:
-    """Import the GPU kernels "scores" or "trees", which need Triton."""
-    return import_module(f"fcgboost.designs.triton_{name}")
-
-
-def find_device(name: str) -> Host:
-    """Return the device of a name: "cpu" is NumPy, "torch" is torch on the CPU, else as in torch.
-
-    Raises an ImportError without torch, and a ValueError if the machine has no such device.
-    """
-    if name == "cpu":
-        return Host()
-    try:
-        import torch
-    except ImportError as error:
-        raise ImportError(
-            f"device={name!r} needs torch: pip install 'fcgboost[torch]', or use device='cpu'."
-        ) from error
-    try:
-        device = TorchDevice("cpu" if name == "torch" else name)
-        torch.zeros(1, device=device.device)
-        if device.device.type == "meta":
-            raise NotImplementedError("meta tensors have no values")
-    except (AssertionError, NotImplementedError, RuntimeError) as error:
-        reason = str(error).splitlines()[0]
-        raise ValueError(
-            f"device={name!r} is not available: torch says {reason!r}. Use 'cpu' (NumPy), 'torch' "
-            "(torch on the CPU), or a device that torch has, such as 'cuda' or 'mps'."
-        ) from error
-    return device
+    def grower(self, trees: TreeDictionary, rows: Matrix, weights: Matrix) -> Any:
+        """Return a grower of trees on all rows."""
+        return TreeGrower(trees, rows)

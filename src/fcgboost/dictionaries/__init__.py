@@ -1,13 +1,11 @@
 """Dictionaries: families of atoms, each atom a row of an array."""
 
-from fcgboost.arrays import Array
 from fcgboost.dictionaries.base import (
     Dictionary,
     Grower,
     GrownDictionary,
     LearnableDictionary,
     Sample,
-    ScreenedDictionary,
     SmoothDictionary,
 )
 from fcgboost.dictionaries.directions import DirectionDictionary
@@ -15,7 +13,6 @@ from fcgboost.dictionaries.gauss import GaussDictionary
 from fcgboost.dictionaries.planes import (
     InnerProductDictionary,
     LinearDictionary,
-    LinearProfile,
     PlaneDictionary,
     PolynomialDictionary,
     ReluDictionary,
@@ -23,10 +20,9 @@ from fcgboost.dictionaries.planes import (
     StepDictionary,
 )
 from fcgboost.dictionaries.trees import TreeDictionary
-from fcgboost.dictionaries.union import UnionDictionary, stack_rows, wrapped
+from fcgboost.dictionaries.union import UnionDictionary
 
 __all__ = [
-    "Array",
     "Dictionary",
     "DirectionDictionary",
     "GaussDictionary",
@@ -35,17 +31,13 @@ __all__ = [
     "InnerProductDictionary",
     "LearnableDictionary",
     "LinearDictionary",
-    "LinearProfile",
     "PlaneDictionary",
     "PolynomialDictionary",
     "ReluDictionary",
     "Sample",
-    "ScreenedDictionary",
     "SigmoidDictionary",
     "SmoothDictionary",
     "StepDictionary",
     "TreeDictionary",
     "UnionDictionary",
-    "stack_rows",
-    "wrapped",
 ]

@@ -11,15 +11,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from fcgboost.arrays import Array, host, is_sparse
-from fcgboost.parts import Part, check_choice, is_positive, refuse
-
-Scaling = Literal["none", "max", "norm"]
+from fcgboost.arrays import Array, Flags, Matrix, is_sparse, to_numpy
+from fcgboost.parts import Part, is_positive, refuse
 
 
 @dataclass(frozen=True)
@@ -27,7 +24,7 @@ class Sample:
     """What a dictionary knows of the data when it proposes atoms."""
 
     #: Distinct raw rows in the order of their keyed hashes: an ndarray or CSR matrix.
-    rows: Any
+    rows: Matrix
     #: The standardisation (x - shift) / scale; zeros and ones if there is none.
     shift: Array
     scale: Array
@@ -48,15 +45,20 @@ class Sample:
         share = (columns.stop - columns.start) / self.n_features
         if share == 1.0:
             return self
-        names = ("shift", "scale", "low", "high")
-        own = {name: getattr(self, name)[columns] for name in names}
-        mean_square = share * self.mean_square
-        return replace(self, rows=self.rows[:, columns], **own, mean_square=mean_square)
+        return replace(
+            self,
+            rows=self.rows[:, columns],
+            shift=self.shift[columns],
+            scale=self.scale[columns],
+            low=self.low[columns],
+            high=self.high[columns],
+            mean_square=share * self.mean_square,
+        )
 
     def dense_rows(self) -> Array:
-        return np.asarray(host(self.rows), dtype=np.float64)
+        return np.asarray(to_numpy(self.rows), dtype=np.float64)
 
-    def centers(self, where: str, n: int, key: int) -> Any:
+    def centers(self, where: str, n: int, key: int) -> Matrix:
         """Return raw centres: the rows, or n uniform points of the bounding box."""
         if where == "data":
             return self.rows if is_sparse(self.rows) else self.dense_rows()
@@ -67,27 +69,32 @@ class Sample:
 class Dictionary(Part):
     """A family of atoms.
 
-    A subclass only stores its parameters in `__init__`. `scaling` says how the values of an atom
-    are scaled before scoring and correction: "none", "max" (largest absolute value 1 on the
-    training data, as in the theory) or "norm" (empirical norm 1). The ridge penalty applies to the
-    scaled coefficients; the model stores those of the unscaled atoms.
+    A subclass only stores its parameters in `__init__`.
     """
 
-    scaling: Scaling = "none"
     #: Whether inputs may be NaN.
     takes_missing: bool = False
     #: Whether atoms are trees whose leaves have coefficients of their own.
     corrects_leaves: bool = False
 
+    @property
+    def families(self) -> Sequence[Dictionary]:
+        """The families of a union, or this one."""
+        return [self]
+
+    def seen(self, number: int, n_features: int) -> slice:
+        """Return the inputs that a family sees."""
+        return slice(0, n_features)
+
     @abstractmethod
-    def candidates(self, sample: Sample, n: int, key: int) -> Any:
+    def candidates(self, sample: Sample, n: int, key: int) -> Matrix:
         """Return at most n atoms: an ndarray or CSR matrix of shape (n_atoms, n_parameters).
 
         The sample has at most n distinct rows. The key seeds all randomness.
         """
 
     @abstractmethod
-    def evaluate(self, X: Any, atoms: Any, scale: Array) -> Array:
+    def evaluate(self, X: Matrix, atoms: Matrix, scale: Array) -> Array:
         """Return the values of atoms at the rows of X, of shape (n_samples, n_atoms).
 
         All arrays are NumPy's or all torch's, in one precision; take functions from
@@ -95,14 +102,14 @@ class Dictionary(Part):
         unit of each column; rows of inner products already include it.
         """
 
-    def prepared(self, atoms: Any, scale: Array) -> Callable[[Any], Array]:
+    def prepared(self, atoms: Matrix, scale: Array) -> Callable[[Matrix], Array]:
         """Return `evaluate` as a function of X alone, for repeated calls in prediction.
 
         Override it to precompute what depends on the atoms only. Values agree up to rounding.
         """
         return lambda X: self.evaluate(X, atoms, scale)
 
-    def scaled(self, atoms: Any, factors: Array) -> Any | None:
+    def scaled(self, atoms: Matrix, factors: Array) -> Matrix | None:
         """Return atoms scaled by positive factors, or None if the family has no multiples."""
         return None
 
@@ -114,31 +121,45 @@ class Dictionary(Part):
         """Return how many columns of sparse rows are made dense when atoms are learned."""
         return n_features
 
-    def categories(self, n_features: int) -> NDArray[np.bool_]:
+    def categories(self, n_features: int) -> Flags:
         """Return which features hold category codes, which are never clipped."""
         return np.zeros(n_features, dtype=bool)
 
-    def check_rows(self, X: Any) -> None:
+    def check_rows(self, X: Matrix) -> None:
         """Raise a ValueError if the family cannot be fitted to rows."""
 
-    def trimmed(self, atoms: Any) -> Any:
+    def trimmed(self, atoms: Matrix) -> Matrix:
         """Return atoms without trailing zeros that only pad them to a common length."""
         return atoms
 
-    def check_parameters(self) -> None:
-        check_choice(self, "scaling", ("none", "max", "norm"))
+    def bare(self, atoms: Matrix) -> Matrix:
+        """Return atoms without the values that correction replaces: leaf values become 0."""
+        return atoms
+
+    def with_leaf_values(self, atoms: Matrix, values: Sequence[Array]) -> Matrix:
+        """Return atoms with the corrected leaf values of a step, one array per atom, if any."""
+        return atoms
 
 
 class SmoothDictionary(Dictionary):
     """A dictionary whose atoms are differentiable in the inputs."""
 
     @abstractmethod
-    def input_gradient(self, X: Any, atoms: Any, coef: Array, scale: Array) -> Array:
+    def input_gradient(
+        self,
+        X: Matrix,
+        atoms: Matrix,
+        coef: Array,
+        scale: Array,
+    ) -> Array:
         """Return the gradient of sum_j coef_j g_j(x) at each row x of X, in the shape of X."""
 
 
-class MovableDictionary(Dictionary):
-    """A dictionary whose atoms can be written in other coordinates."""
+class LearnableDictionary(Dictionary):
+    """A dictionary whose atoms can be improved along the gradient of their parameters.
+
+    Atoms are improved in standardised coordinates (x - origin) / unit.
+    """
 
     @abstractmethod
     def moved(self, atoms: Array, origin: Array, unit: Array) -> Array:
@@ -148,37 +169,16 @@ class MovableDictionary(Dictionary):
         `moved(atoms, -origin / unit, 1 / unit)`.
         """
 
-
-class ScreenedDictionary(MovableDictionary):
-    """A dictionary with error bounds for single precision.
-
-    Atoms are screened in float32; only those that may be the best are scored in float64.
-    """
-
-    @abstractmethod
-    def rounding(self, atoms: Array, radius: float) -> tuple[Array, Array]:
-        """Return bounds on the values of atoms and on their errors in units of roundoff.
-
-        The radius is the largest norm of a row.
-        """
-
-
-class LearnableDictionary(MovableDictionary):
-    """A dictionary whose atoms can be improved along the gradient of their parameters.
-
-    Atoms are improved in standardised coordinates (x - origin) / unit.
-    """
-
-    def free(self, atoms: Any) -> Any:
+    def free(self, atoms: Matrix) -> Matrix:
         """Return unconstrained parameters of the atoms: by default the rows themselves."""
         return atoms
 
-    def bound(self, theta: Any) -> Any:
+    def bound(self, theta: Matrix) -> Matrix:
         """Return the atoms of unconstrained parameters, the inverse of `free`."""
         return theta
 
     @abstractmethod
-    def free_gradient(self, Z: Any, theta: Any, V: Any) -> Any:
+    def free_gradient(self, Z: Matrix, theta: Matrix, V: Matrix) -> Matrix:
         """Return the gradient of sum_i V[i, j] g_j(z_i) in each theta_j, with a scale of ones.
 
         All arrays are NumPy's or all torch's, and must not be modified. Theta are unconstrained
@@ -187,14 +187,14 @@ class LearnableDictionary(MovableDictionary):
 
 
 class Grower(ABC):
-    """Grows atoms on residuals; may cache what depends on the rows alone."""
+    """Grows atoms on residuals of fixed rows."""
 
     @abstractmethod
-    def grow(self, rows: Any, residual: Array, weights: Array, key: int) -> Array:
+    def grow(self, residual: Array, weights: Array, key: int) -> Array:
         """Return atoms, if any, that correlate with a residual: (n_grown, n_parameters).
 
-        Rows are dense or CSR. The residual is the negative gradient of the weighted loss, so it
-        includes the weights; rows where it is 0 do not count. The key seeds all randomness.
+        The residual is the negative gradient of the weighted loss, so it includes the weights; rows
+        where it is 0 do not count. The key seeds all randomness.
         """
 
 
@@ -203,7 +203,7 @@ class GrownDictionary(Dictionary):
 
     @abstractmethod
     def grower(self, sample: Sample) -> Grower:
-        """Return a grower for data of this shape."""
+        """Return a grower on the rows of a sample, dense or CSR, which may repeat."""
 
 
 def ends_of(value: Any) -> tuple[Any, ...]:
@@ -217,7 +217,8 @@ def check_range(part: Part, name: str, *words: str) -> None:
     if isinstance(value, str) and value in words:
         return
     ends = ends_of(value)
-    if len(ends) != 2 or not all(map(is_positive, ends)) or ends[0] > ends[1]:
+    is_range = len(ends) == 2 and all(map(is_positive, ends))
+    if not is_range or ends[0] > ends[1]:
         others = "".join(f", {word!r}" for word in words)
         refuse(part, name, f"a positive number{others} or a pair of positive numbers low <= high")
 

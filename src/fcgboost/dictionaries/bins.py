@@ -7,20 +7,33 @@ distinct rows: not on weights, repetitions or the order of rows.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fcgboost import _kernels, hashing
-from fcgboost.arrays import Array, beside, host, is_tensor, namespace
+from fcgboost.arrays import (
+    Array,
+    Codes,
+    Flags,
+    Matrix,
+    Tensor,
+    is_tensor,
+    namespace,
+    to_device_of,
+    to_numpy,
+)
 
 IntArray = NDArray[np.int64]
-BoolArray = NDArray[np.bool_]
-Codes = NDArray[np.uint8]
+ByteCodes = NDArray[np.uint8]
+#: Bin numbers or codes, in memory or on a device.
+ByteMatrix: TypeAlias = ByteCodes | Tensor
 
 # A bin number, missing values included, is one byte.
 N_BINS = 256
+#: The largest number of thresholds of a feature, which leaves bins for missing values.
+N_THRESHOLDS = 250
 #: Category codes are below this, which leaves one bin for missing values.
 N_CODES = 255
 # The threshold after the last bin: all numbers go left. Finite, as numbers in files are.
@@ -31,7 +44,9 @@ THRESHOLD_ROWS = 1 << 16
 _AT_ONCE = 1 << 16
 # Features with at most this many bins, one of which has this share of the rows, may share a
 # column; the newest columns with room are tried.
-_FEW_BINS, _USUAL_SHARE, _TRIED = 128, 0.8, 16
+_FEW_BINS = 128
+_USUAL_SHARE = 0.8
+_TRIED = 16
 
 
 @dataclass(frozen=True)
@@ -40,14 +55,14 @@ class Bins:
 
     column: IntArray
     first: IntArray
-    usual: IntArray
+    default_bin: IntArray
     #: Bins of each feature; the last is for missing values, if there are any.
     n_bins: IntArray
     #: Bins of numbers or categories.
     n_numbers: IntArray
     #: The thresholds between consecutive bins, of shape (n_features, 256).
     edges: Array
-    is_category: BoolArray
+    is_category: Flags
     #: The number of distinct rows that determined the thresholds.
     n_distinct: int
 
@@ -59,7 +74,7 @@ class Bins:
     def n_columns(self) -> int:
         return int(self.column.max(initial=-1)) + 1
 
-    def numbers(self, rows: Any) -> Any:
+    def numbers(self, rows: Matrix) -> ByteMatrix:
         """Return the bins of values, of shape (n_features, n_rows)."""
         if is_tensor(rows):
             return self._numbers_there(rows.T.contiguous())
@@ -69,90 +84,99 @@ class Bins:
             if self.is_category[j]:
                 numbers[j] = np.where(is_code(values[j]), values[j], n)
             else:
-                _kernels.bin_values(values[j], self.edges[j, : n - 1], n, numbers[j])
+                _kernels.bin_values(
+                    values[j],
+                    self.edges[j, : n - 1],
+                    n,
+                    numbers[j],
+                )
         return numbers
 
-    def _numbers_there(self, values: Any) -> Any:
+    def _numbers_there(self, values: Tensor) -> Tensor:
         """As `numbers`, on a device."""
-        xp, edges = namespace(values), beside(self.edges[:, :-1], values)
-        n_numbers = beside(self.n_numbers, values)[:, None]
+        xp = namespace(values)
+        edges = to_device_of(self.edges[:, :-1], values)
+        n_numbers = to_device_of(self.n_numbers, values)[:, None]
         numbers = xp.searchsorted(edges, values, out_int32=True).clamp(max=n_numbers - 1)
         numbers = xp.where(xp.isnan(values), n_numbers, numbers)
         if not self.is_category.any():
             return numbers.to(xp.uint8)
         levels = xp.where(is_code(values), values, n_numbers.to(values.dtype))
-        is_category = beside(self.is_category, values)[:, None]
+        is_category = to_device_of(self.is_category, values)[:, None]
         return xp.where(is_category, levels.to(numbers.dtype), numbers).to(xp.uint8)
 
-    def codes(self, rows: Any) -> tuple[Any, NDArray[np.intp]]:
+    def codes(self, rows: Matrix) -> tuple[ByteMatrix, Codes]:
         """Return codes by column and row, and the columns whose features clash in some row."""
         numbers = self.numbers(rows)
         codes = 0 * numbers[: self.n_columns]
         clash = []
-        for j, own in enumerate(numbers):
-            column, usual = int(self.column[j]), int(self.usual[j])
-            if usual < 0:
-                codes[column] = own
+        for j, feature in enumerate(numbers):
+            column = int(self.column[j])
+            default_bin = int(self.default_bin[j])
+            if default_bin < 0:
+                codes[column] = feature
                 continue
-            is_other = own != usual
-            clash.append((column, (is_other & (codes[column] != 0)).any()))
-            # In one byte: bins above the usual one move down by one.
-            moved = own + int(self.first[j] - 1) + (own < usual)
-            codes[column] = namespace(own).where(is_other, moved, codes[column])
-        return codes, np.array([column for column, is_bad in clash if is_bad], np.intp)
+            is_other = feature != default_bin
+            if (is_other & (codes[column] != 0)).any():
+                clash.append(column)
+            # In one byte: bins above the default one move down by one.
+            moved = feature + int(self.first[j] - 1) + (feature < default_bin)
+            codes[column] = namespace(feature).where(is_other, moved, codes[column])
+        return codes, np.array(clash, np.intp)
 
-    def unshared(self, columns: NDArray[np.intp], sample: Array) -> Bins:
+    def unshared(self, columns: Codes, sample: Array) -> Bins:
         """Return bins in which the features of some columns share none."""
-        usual = np.where(np.isin(self.column, columns), -1, self.usual)
-        alone = replace(self, column=np.arange(len(usual)), usual=usual)
-        return alone._shared(self.numbers(sample), usual)
+        default_bin = np.where(np.isin(self.column, columns), -1, self.default_bin)
+        alone = replace(self, column=np.arange(len(default_bin)), default_bin=default_bin)
+        return alone._shared(self.numbers(sample), default_bin)
 
-    def _shared(self, numbers: Codes, usual: IntArray) -> Bins:
-        """Let features share a column if no row has unusual bins in two of them."""
-        column, first = np.zeros(len(numbers), np.int64), np.zeros(len(numbers), np.int64)
-        shared: list[tuple[int, BoolArray]] = []
-        n_columns, sizes = 0, dict[int, int]()
+    def _shared(self, numbers: ByteCodes, default_bin: IntArray) -> Bins:
+        """Let features share a column if no row has other than the default bin in two of them."""
+        column = np.zeros(len(numbers), np.int64)
+        first = np.zeros(len(numbers), np.int64)
+        #: The columns with room, and their rows that have other than the default bin.
+        shared: dict[int, Flags] = {}
+        sizes = list[int]()
         for j in range(len(numbers)):
-            is_other = numbers[j] != usual[j] if usual[j] >= 0 else np.ones(0, bool)
-            room = [
-                i
-                for i, (place, is_taken) in enumerate(
-                    shared[-_TRIED:], max(0, len(shared) - _TRIED)
-                )
-                if usual[j] >= 0
-                and sizes[place] + self.n_bins[j] - 1 <= N_BINS
-                and not (is_taken & is_other).any()
-            ]
-            if room:
-                place, is_taken = shared[room[0]]
-                shared[room[0]] = place, is_taken | is_other
-            else:
-                place, n_columns = n_columns, n_columns + 1
-                sizes[place] = 1
-                if usual[j] >= 0:
-                    shared.append((place, is_other))
-            column[j], first[j] = place, sizes[place]
-            sizes[place] += int(self.n_bins[j]) - 1
+            n_others = int(self.n_bins[j]) - 1
+            home = len(sizes)
+            if default_bin[j] >= 0:
+                is_other = numbers[j] != default_bin[j]
+                for candidate in list(shared)[-_TRIED:]:
+                    has_room = sizes[candidate] + n_others <= N_BINS
+                    if has_room and not (shared[candidate] & is_other).any():
+                        home = candidate
+                        break
+                shared[home] = is_other | shared.get(home, False)
+            if home == len(sizes):
+                sizes.append(1)
+            column[j] = home
+            first[j] = sizes[home]
+            sizes[home] += n_others
         # A feature that shares no column uses its bins as codes.
-        is_alone = np.bincount(column, minlength=n_columns)[column] == 1
-        first, usual = np.where(is_alone, 0, first), np.where(is_alone, -1, usual)
-        return replace(self, column=column, first=first, usual=usual)
+        is_alone = np.bincount(column)[column] == 1
+        return replace(
+            self,
+            column=column,
+            first=np.where(is_alone, 0, first),
+            default_bin=np.where(is_alone, -1, default_bin),
+        )
 
 
 @dataclass(frozen=True)
 class Levels:
     """For each feature, whether a value is missing and the largest category code."""
 
-    is_missing: BoolArray
+    is_missing: Flags
     top: IntArray
 
     @classmethod
-    def of(cls, rows: Any, is_category: BoolArray) -> Levels:
+    def of(cls, rows: Matrix, is_category: Flags) -> Levels:
         """Find the levels of rows."""
-        missing, top = namespace(rows).isnan(rows).any(0), np.zeros(rows.shape[1], np.int64)
-        missing = np.array(host(missing))
+        missing: Flags = np.array(to_numpy(namespace(rows).isnan(rows).any(0)), bool)
+        top = np.zeros(rows.shape[1], np.int64)
         for j in np.flatnonzero(is_category):
-            values = host(rows[:, int(j)])
+            values = to_numpy(rows[:, int(j)])
             missing[j] = not is_code(values).all()
             top[j] = np.where(is_code(values), values, 0.0).max(initial=0.0)
         return cls(missing, top)
@@ -161,26 +185,34 @@ class Levels:
         return Levels(self.is_missing | other.is_missing, np.maximum(self.top, other.top))
 
 
-def find_bins(sample: Any, levels: Levels, is_category: BoolArray, n_thresholds: int) -> Bins:
+def find_bins(sample: Matrix, levels: Levels, is_category: Flags) -> Bins:
     """Find the thresholds and columns of all features from a sample of the rows."""
     distinct = np.asarray(sample[_distinct(sample)], dtype=np.float64)
     n_numbers = np.where(is_category, levels.top + 1, 1)
     edges = np.full((len(is_category), N_BINS), _ABOVE_ALL)
     for j in np.flatnonzero(~is_category):
-        own = find_thresholds(distinct[:, j], n_thresholds)
-        edges[j, : len(own)] = own
-        n_numbers[j] = len(own) + 1
-    alone, n_bins = np.arange(len(is_category)), n_numbers + levels.is_missing
-    facts = n_bins, n_numbers, edges, is_category, len(distinct)
-    bins = Bins(alone, np.zeros_like(alone), np.full_like(alone, -1), *facts)
+        thresholds = find_thresholds(distinct[:, j], N_THRESHOLDS)
+        edges[j, : len(thresholds)] = thresholds
+        n_numbers[j] = len(thresholds) + 1
+    alone = np.arange(len(is_category))
+    bins = Bins(
+        column=alone,
+        first=np.zeros_like(alone),
+        default_bin=np.full_like(alone, -1),
+        n_bins=n_numbers + levels.is_missing,
+        n_numbers=n_numbers,
+        edges=edges,
+        is_category=is_category,
+        n_distinct=len(distinct),
+    )
     numbers = bins.numbers(sample)
-    return bins._shared(numbers, _find_usual(numbers, bins))
+    return bins._shared(numbers, _find_default(numbers, bins))
 
 
-def bin_rows(rows: Any, is_category: BoolArray, n_thresholds: int) -> tuple[Bins, Any]:
+def bin_rows(rows: Matrix, is_category: Flags) -> tuple[Bins, ByteMatrix]:
     """Return bins and codes: by row and column, or by column and row on a device."""
-    sample = np.ascontiguousarray(host(rows[:THRESHOLD_ROWS]))
-    bins = find_bins(sample, Levels.of(rows, is_category), is_category, n_thresholds)
+    sample = np.ascontiguousarray(to_numpy(rows[:THRESHOLD_ROWS]))
+    bins = find_bins(sample, Levels.of(rows, is_category), is_category)
     while True:
         codes, clash = codes_of(bins, rows)
         if len(clash) == 0:
@@ -189,38 +221,42 @@ def bin_rows(rows: Any, is_category: BoolArray, n_thresholds: int) -> tuple[Bins
         bins = bins.unshared(clash, sample)
 
 
-def codes_of(bins: Bins, rows: Any) -> tuple[Any, NDArray[np.intp]]:
+def codes_of(bins: Bins, rows: Matrix) -> tuple[ByteMatrix, Codes]:
     """Return codes, block by block, and the columns that clash."""
-    codes, clash = np.empty((len(rows), bins.n_columns), np.uint8), np.zeros(0, np.intp)
+    codes = np.empty((len(rows), bins.n_columns), np.uint8)
+    clash = np.zeros(0, np.intp)
     if is_tensor(rows):
         # Column by column on a device.
         codes = rows.new_empty(codes.shape[::-1], dtype=namespace(rows).uint8).T
     for start in range(0, len(rows), _AT_ONCE):
         block = slice(start, start + _AT_ONCE)
-        some, found = bins.codes(rows[block])
-        codes[block], clash = some.T, np.union1d(clash, found)
+        by_column, clash_here = bins.codes(rows[block])
+        codes[block] = by_column.T
+        clash = np.union1d(clash, clash_here)
     return codes.T if is_tensor(rows) else codes, clash
 
 
-def _distinct(rows: Any) -> NDArray[np.intp]:
+def _distinct(rows: Matrix) -> Codes:
     """Return the positions of distinct rows."""
     is_missing = np.isnan(rows)
-    # NaNs may differ in their bits.
-    words = hashing.fingerprint(np.where(is_missing, np.nan, rows) if is_missing.any() else rows)
-    return np.asarray(np.unique(words, return_index=True)[1])
+    if is_missing.any():
+        # NaNs may differ in their bits.
+        rows = np.where(is_missing, np.nan, rows)
+    row_hashes = hashing.fingerprint(rows)
+    return np.unique(row_hashes, return_index=True)[1]
 
 
-def _find_usual(numbers: Codes, bins: Bins) -> IntArray:
+def _find_default(numbers: ByteCodes, bins: Bins) -> IntArray:
     """Return the most frequent bin of features that may share a column; -1 for others."""
-    usual = np.full(len(numbers), -1)
+    default_bin = np.full(len(numbers), -1)
     for j in np.flatnonzero(~bins.is_category & (bins.n_bins <= _FEW_BINS)):
         counts = np.bincount(numbers[j])
         if counts.max(initial=0) >= _USUAL_SHARE * numbers.shape[1]:
-            usual[j] = counts.argmax()
-    return usual
+            default_bin[j] = counts.argmax()
+    return default_bin
 
 
-def is_code(values: Any) -> Any:
+def is_code(values: Matrix) -> Matrix:
     """Return whether values are valid category codes."""
     xp = namespace(values)
     return (values >= 0.0) & (values < N_CODES) & (values == xp.floor(values))
@@ -238,9 +274,12 @@ def find_thresholds(column: Array, n_thresholds: int) -> Array:
     if len(ends) > n_thresholds:
         n_by_value = n_thresholds // 2
         by_value = _spaced(n_by_value, len(ends) + 1)
-        by_row = np.searchsorted(ends, _spaced(n_thresholds - n_by_value, len(column)))
-        ends = ends[np.unique(np.minimum(np.concatenate([by_value, by_row]), len(ends) - 1))]
-    lower, upper = column[ends], column[ends + 1]
+        rows = _spaced(n_thresholds - n_by_value, len(column))
+        by_row = np.searchsorted(ends, rows)
+        chosen = np.concatenate([by_value, by_row])
+        ends = ends[np.unique(np.minimum(chosen, len(ends) - 1))]
+    lower = column[ends]
+    upper = column[ends + 1]
     middle = 0.5 * lower + 0.5 * upper
     # The upper value must not go left by rounding.
     return np.where((middle >= lower) & (middle < upper), middle, lower)

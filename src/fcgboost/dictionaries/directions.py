@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from fcgboost.arrays import Array, is_sparse
-from fcgboost.dictionaries.base import Grower, GrownDictionary, Sample, Scaling
+from fcgboost.arrays import Array, Matrix, is_sparse
+from fcgboost.dictionaries.base import Grower, GrownDictionary, Sample
 from fcgboost.dictionaries.planes import LinearProfile
 
 # Thresholds for squared z-scores.
@@ -36,90 +35,134 @@ class DirectionDictionary(LinearProfile, GrownDictionary):
     directions learned on one half of the rows correlate best with the residual of the other half;
     if none does, there is no atom. Sparse rows stay sparse. The atom has mean 0 and variance 1 over
     the rows with a residual.
-
-    Parameters
-    ----------
-    scaling : {"none", "max", "norm"}, default="none"
-        How the values of an atom are scaled, see `Dictionary`.
     """
 
-    scaling: Scaling = "none"
-
-    def candidates(self, sample: Sample, n: int, key: int) -> Any:
+    def candidates(self, sample: Sample, n: int, key: int) -> Matrix:
         return np.zeros((1, sample.n_features + 1))
 
     def n_dense(self, n_features: int) -> int:
         return 1  # or none
 
     def grower(self, sample: Sample) -> Grower:
-        return _DirectionGrower()
+        return _DirectionGrower(sample.rows)
 
 
 class _DirectionGrower(Grower):
-    _rows: Any = None
-
-    def _look(self, rows: Any) -> None:
-        """Cache what does not depend on the residual."""
-        self._rows = rows
+    def __init__(self, rows: Matrix) -> None:
+        self._n_features = rows.shape[1]
         # Hashed words leave most columns empty.
-        self._used = np.flatnonzero(np.asarray((rows != 0.0).sum(axis=0)).ravel())
-        self._X = rows if len(self._used) == rows.shape[1] else rows[:, self._used]
-        self._squares = self._X.power(2) if is_sparse(rows) else self._X**2
+        counts = np.asarray((rows != 0.0).sum(axis=0)).ravel()
+        self._used = np.flatnonzero(counts)
+        self._X: Matrix = rows
+        if len(self._used) < rows.shape[1]:
+            self._X = rows[:, self._used]
+        self._squares = self._X.power(2) if is_sparse(self._X) else self._X**2
         self._is_in = np.arange(rows.shape[0])[:, None] % 2 == [0, 1]
 
     @np.errstate(all="ignore")  # NaN weights become 0
-    def grow(self, rows: Any, residual: Array, weights: Array, key: int) -> Array:
-        if rows is not self._rows:
-            self._look(rows)
-        X, halves, total = self._X, residual[:, None] * self._is_in, weights.sum()
+    def grow(self, residual: Array, weights: Array, key: int) -> Array:
+        X = self._X
+        total = weights.sum()
+        halves = residual[:, None] * self._is_in
         # The variance of a row's contribution to a sum; repeated rows are independent.
         noise = np.where(weights > 0.0, residual**2 / weights, 0.0)
-        sums, squares = X.T @ np.column_stack([halves, weights, noise]), self._squares.T @ noise
+        sums = X.T @ np.column_stack([halves, weights, noise])
+        squares = self._squares.T @ noise
         mean = sums[:, 2] / total
         variance = squares - 2.0 * mean * sums[:, 3] + mean**2 * noise.sum()
-        units = np.sqrt(np.where(variance > _ROUNDING * squares, variance, np.inf))
+        is_there = variance > _ROUNDING * squares
+        units = np.sqrt(np.where(is_there, variance, np.inf))
+        # The correlations of the inputs with the residual of each half.
         G = sums[:, :2] - mean[:, None] * halves.sum(0)
         # The sums of a half have a smaller standard error.
-        first = [_directions(np.sqrt(2.0) * g / units, units) for g in G.T]
-        best = self._told(first, mean, halves, noise).argmax()
-        told = self._told(
-            [
-                self._path(own[:, best], g, mean, weights * is_in, _STEPS)
-                for own, g, is_in in zip(first, G.T, self._is_in.T, strict=True)
-            ],
-            *(mean, halves, noise),
+        starts = [_directions(np.sqrt(2.0) * g / units, units) for g in G.T]
+        best = int(
+            self._held_out(
+                starts,
+                mean,
+                halves,
+                noise,
+            ).argmax()
+        )
+        paths = []
+        for half, start in enumerate(starts):
+            path = self._path(
+                start[:, best],
+                G[:, half],
+                mean,
+                weights * self._is_in[:, half],
+                _STEPS,
+            )
+            paths.append(path)
+        evidence = self._held_out(
+            paths,
+            mean,
+            halves,
+            noise,
         )
         g = G.sum(1)
-        way = _directions(g / units, units)[:, best]
-        w = self._path(way, g, mean, weights, int(told.argmax()) + 1)[:, -1]
+        start = _directions(g / units, units)[:, best]
+        w = self._path(
+            start,
+            g,
+            mean,
+            weights,
+            int(evidence.argmax()) + 1,
+        )[:, -1]
         b = -mean @ w
-        size = np.sqrt(weights @ (X @ w + b) ** 2 / total)
-        atom = np.zeros((1, rows.shape[1] + 1))
-        atom[0, self._used], atom[0, -1] = w / size, b / size
-        return atom[: int(told.max() > _ENOUGH and np.isfinite(atom).all())]
+        # Divided by its deviation.
+        deviation = np.sqrt(weights @ (X @ w + b) ** 2 / total)
+        atom = np.zeros((1, self._n_features + 1))
+        atom[0, self._used] = w / deviation
+        atom[0, -1] = b / deviation
+        if evidence.max() > _ENOUGH and np.isfinite(atom).all():
+            return atom
+        return atom[:0]
 
-    def _path(self, way: Array, g: Array, mean: Array, weights: Array, n: int) -> Array:
+    def _path(
+        self,
+        way: Array,
+        g: Array,
+        mean: Array,
+        weights: Array,
+        n: int,
+    ) -> Array:
         """Return n conjugate gradient iterates as columns, the first step along `way`."""
-        factors, w, rest, steps = np.nan_to_num(way / g), 0.0 * g, g, []
+        factors = np.nan_to_num(way / g)
+        w = 0.0 * g
+        rest = g
+        steps = []
         for _ in range(n):
             values = weights * (self._X @ way - mean @ way)
-            change, slope = self._X.T @ values - mean * values.sum(), rest @ (factors * rest)
+            change = self._X.T @ values - mean * values.sum()
+            slope = rest @ (factors * rest)
             size = slope / (way @ change)
-            w, rest = w + size * way, rest - size * change
+            w = w + size * way
+            rest = rest - size * change
             steps.append(w)
-            way = factors * rest + rest @ (factors * rest) / slope * way
+            scaled = factors * rest
+            way = scaled + rest @ scaled / slope * way
         return np.column_stack(steps)
 
-    def _told(self, W: list[Array], mean: Array, halves: Array, noise: Array) -> Array:
+    def _held_out(
+        self,
+        W: list[Array],
+        mean: Array,
+        halves: Array,
+        noise: Array,
+    ) -> Array:
         """Return by how many standard errors directions of each half hold on the other."""
-        found = []
-        for own, other in ((0, 1), (1, 0)):
-            V = (self._X @ W[own] - mean @ W[own]) * self._is_in[:, [other]]
-            found.append(halves[:, other] @ V / np.sqrt(noise @ V**2))
-        return np.asarray(np.nan_to_num(found).sum(0) / np.sqrt(2.0))
+        scores = []
+        for half, other in ((0, 1), (1, 0)):
+            V = self._X @ W[half] - mean @ W[half]
+            V = V * self._is_in[:, [other]]
+            errors = np.sqrt(noise @ V**2)
+            scores.append(halves[:, other] @ V / errors)
+        return np.asarray(np.nan_to_num(scores).sum(0) / np.sqrt(2.0))
 
 
 def _directions(z: Array, units: Array) -> Array:
     """Return the weights for each threshold and choice of units, as columns."""
-    shrunk = z[:, None] * np.maximum(0.0, 1.0 - _THRESHOLDS / z[:, None] ** 2)
+    factors = np.maximum(0.0, 1.0 - _THRESHOLDS / z[:, None] ** 2)
+    shrunk = z[:, None] * factors
     return np.nan_to_num(np.hstack([shrunk, shrunk / units[:, None]]))

@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from scipy import sparse
 
 from fcgboost import _kernels
-from fcgboost.arrays import Array, host, is_sparse, namespace, squared_norms
+from fcgboost.arrays import Array, Matrix, is_sparse, namespace, squared_norms, to_numpy
 from fcgboost.dictionaries.base import (
     LearnableDictionary,
     Sample,
-    Scaling,
-    ScreenedDictionary,
     SmoothDictionary,
     check_range,
     ends_of,
@@ -32,7 +30,7 @@ _FAR = 2.0**10
 
 
 @dataclass(eq=False, repr=False)
-class GaussDictionary(SmoothDictionary, ScreenedDictionary, LearnableDictionary):
+class GaussDictionary(SmoothDictionary, LearnableDictionary):
     """Gaussian atoms exp(-|x - c|^2 / (2 sigma^2)); a row is (c, sigma).
 
     Parameters
@@ -43,25 +41,21 @@ class GaussDictionary(SmoothDictionary, ScreenedDictionary, LearnableDictionary)
         draws the width of each atom log-uniformly in this range, in units of "scale".
     centers : {"data", "box"}, default="data"
         Training rows, or points drawn uniformly from their bounding box.
-    scaling : {"none", "max", "norm"}, default="none"
-        How the values of an atom are scaled, see `Dictionary`.
     """
 
     width: float | Literal["scale"] | tuple[float, float] = "scale"
     centers: Literal["data", "box"] = "data"
-    scaling: Scaling = "none"
 
     def check_parameters(self) -> None:
-        super().check_parameters()
         check_choice(self, "centers", ("data", "box"))
         check_range(self, "width", "scale")
 
-    def candidates(self, sample: Sample, n: int, key: int) -> Any:
+    def candidates(self, sample: Sample, n: int, key: int) -> Matrix:
         centers = sample.centers(self.centers, n, key)
         widths = np.full((centers.shape[0], 1), self.width_range(sample)[0])
         if not isinstance(self.width, Real | str):
-            draw = log_uniform(self.width, np.random.default_rng([key, 1]), widths.shape)
-            widths = self._unit(sample) * draw
+            rng = np.random.default_rng([key, 1])
+            widths = self._unit(sample) * log_uniform(self.width, rng, widths.shape)
         if is_sparse(centers):
             return sparse.hstack([centers, widths], format="csr")
         return np.hstack([centers, widths])
@@ -75,46 +69,60 @@ class GaussDictionary(SmoothDictionary, ScreenedDictionary, LearnableDictionary)
     def _unit(self, sample: Sample) -> float:
         return float(np.sqrt(sample.n_features * sample.variance / 2.0)) or 1.0
 
-    def evaluate(self, X: Any, atoms: Any, scale: Array) -> Array:
+    def evaluate(self, X: Matrix, atoms: Matrix, scale: Array) -> Array:
         """Return exp(-|(x - c) / s|^2 / (2 sigma^2))."""
         centers, widths = split_last(atoms)
         if is_sparse(X) or is_sparse(centers):
-            far, near = _far_columns(centers, scale), np.array(scale)
+            far = _far_columns(centers, scale)
+            near = np.array(scale)
             near[far] = np.inf
-            steepness, rows, others = 0.5 / widths**2, _divide(X, near), _divide(centers, near)
-            exponents: Any = dense_product(rows, others)
+            steepness = 0.5 / widths**2
+            rows = _divide(X, near)
+            others = _divide(centers, near)
+            exponents: Matrix = dense_product(rows, others)
             exponents *= 2.0 * steepness
             exponents -= squared_norms(rows)[:, None] * steepness
             exponents -= squared_norms(others) * steepness
             if len(far):
-                some = _join(host(centers[:, far]), widths[:, None])
-                origin, right = _origin_and_right_side(some, scale[far])
-                exponents += _inputs_side((host(X[:, far]) - origin) / scale[far]) @ right
+                far_atoms = _join(to_numpy(centers[:, far]), widths[:, None])
+                origin, right = _origin_and_right_side(far_atoms, scale[far])
+                far_inputs = (to_numpy(X[:, far]) - origin) / scale[far]
+                exponents += _inputs_side(far_inputs) @ right
             return _decay(exponents)
-        if len(widths) <= _FEW:
-            return _few(X, centers, widths, scale)
+        if len(widths) <= _FEW and isinstance(X, np.ndarray):
+            # By differences, which are exact where the values are large.
+            rows = np.ascontiguousarray(X, dtype=np.float64)
+            centers = np.ascontiguousarray(centers, dtype=np.float64)
+            units = 0.5**0.5 / (widths[:, None] * scale)
+            return _kernels.gauss_values(rows, centers, units)
         origin, right = _origin_and_right_side(atoms, scale)
         return _decay(_inputs_side((X - origin) / scale) @ right)
 
-    def prepared(self, atoms: Any, scale: Array) -> Callable[[Any], Array]:
+    def prepared(self, atoms: Matrix, scale: Array) -> Callable[[Matrix], Array]:
         """Precompute the centres' side of the product that gives all exponents."""
         if not isinstance(atoms, np.ndarray):
             return super().prepared(atoms, scale)
         origin, right = _origin_and_right_side(atoms, scale)
         right = np.ascontiguousarray(right)
 
-        def values(X: Any) -> Array:
+        def values(X: Matrix) -> Array:
             if is_sparse(X):
                 return self.evaluate(X, atoms, scale)
             return _decay(product_on_one_thread(_inputs_side((X - origin) / scale), right))
 
         return values
 
-    def input_gradient(self, X: Any, atoms: Any, coef: Array, scale: Array) -> Array:
+    def input_gradient(
+        self,
+        X: Matrix,
+        atoms: Matrix,
+        coef: Array,
+        scale: Array,
+    ) -> Array:
         """Return sum_j coef_j g_j(x) (c_j - x) / (sigma_j^2 s^2)."""
         centers, widths = split_last(atoms)
         slopes = self.evaluate(X, atoms, scale) * (coef / widths**2)
-        away = slopes.sum(axis=1, keepdims=True) * host(X)
+        away = slopes.sum(axis=1, keepdims=True) * to_numpy(X)
         return np.asarray((slopes @ centers - away) / scale**2)
 
     def moved(self, atoms: Array, origin: Array, unit: Array) -> Array:
@@ -124,17 +132,20 @@ class GaussDictionary(SmoothDictionary, ScreenedDictionary, LearnableDictionary)
         moved[:, :-1] /= unit
         return moved
 
-    def free(self, atoms: Any) -> Any:
+    def free(self, atoms: Matrix) -> Matrix:
         """Return (c, log sigma)."""
-        return _join(atoms[:, :-1], namespace(atoms).log(atoms[:, -1:]))
+        log_widths = namespace(atoms).log(atoms[:, -1:])
+        return _join(atoms[:, :-1], log_widths)
 
-    def bound(self, theta: Any) -> Any:
+    def bound(self, theta: Matrix) -> Matrix:
         """Return (c, sigma)."""
-        return _join(theta[:, :-1], namespace(theta).exp(theta[:, -1:]))
+        widths = namespace(theta).exp(theta[:, -1:])
+        return _join(theta[:, :-1], widths)
 
-    def free_gradient(self, Z: Any, theta: Any, V: Any) -> Any:
+    def free_gradient(self, Z: Matrix, theta: Matrix, V: Matrix) -> Matrix:
         """Return sum_i V[i, j] g_j(z_i) ((z_i - c) / sigma^2, |z_i - c|^2 / sigma^2)."""
-        centers, steepness = theta[:, :-1], namespace(theta).exp(-2.0 * theta[:, -1:])
+        centers = theta[:, :-1]
+        steepness = namespace(theta).exp(-2.0 * theta[:, -1:])
         side = _inputs_side(Z)
         values = _decay(side @ _centers_side(centers, 0.5 * steepness[:, 0]))
         sums = (values * V).T @ side  # of z, |z|^2 and 1
@@ -145,24 +156,18 @@ class GaussDictionary(SmoothDictionary, ScreenedDictionary, LearnableDictionary)
         spread = spread - 2.0 * (toward * centers).sum(1)[:, None]
         return _join(toward * steepness, spread * steepness)
 
-    def rounding(self, atoms: Array, radius: float) -> tuple[Array, Array]:
-        # The exponent is a sum of products of this size, both sides shifted by a mean.
-        centers, widths = split_last(atoms)
-        shift = float(np.linalg.norm(centers.mean(axis=0)))
-        sizes = (np.linalg.norm(centers, axis=1) + radius + 2.0 * shift) ** 2 / (2.0 * widths**2)
-        return np.ones(len(atoms)), (2 * centers.shape[1] + 16) * (1.0 + sizes)
 
-
-def _far_columns(centers: Any, scale: Array) -> Any:
+def _far_columns(centers: Matrix, scale: Array) -> Matrix:
     """Return the columns that lie far from zero in all centres."""
     if not is_sparse(centers):
-        return np.flatnonzero((np.abs(centers) > _FAR * scale).all(axis=0))
+        is_far = np.abs(centers) > _FAR * scale
+        return np.flatnonzero(is_far.all(axis=0))
     is_far = np.abs(centers.data) > _FAR * scale[centers.indices]
     counts = np.bincount(centers.indices[is_far], minlength=centers.shape[1])
     return np.flatnonzero(counts == centers.shape[0])
 
 
-def _divide(X: Any, scale: Array) -> Any:
+def _divide(X: Matrix, scale: Array) -> Matrix:
     if not is_sparse(X):
         return X / scale
     # Several times faster than a product with a diagonal matrix.
@@ -171,44 +176,41 @@ def _divide(X: Any, scale: Array) -> Any:
     return divided
 
 
-def _few(X: Any, centers: Any, widths: Array, scale: Array) -> Array:
-    """Evaluate a few atoms by differences, which are exact where the values are large."""
-    units = 0.5**0.5 / (widths[:, None] * scale)
-    if isinstance(X, np.ndarray) and X.dtype == np.float64:
-        rows, centers = np.ascontiguousarray(X), np.ascontiguousarray(centers, dtype=np.float64)
-        return _kernels.gauss_values(rows, centers, units)
-    squares: Any = 0.0
-    for column in range(X.shape[1]):
-        gap = (X[:, column : column + 1] - centers[:, column]) * units[:, column]
-        squares = squares + gap * gap
-    return _decay(-squares)
-
-
-def _origin_and_right_side(atoms: Any, scale: Array) -> tuple[Any, Any]:
+def _origin_and_right_side(atoms: Matrix, scale: Array) -> tuple[Matrix, Matrix]:
     """Return the mean of the centres, and their side of the product relative to it."""
     centers = atoms[:, :-1]
     # Relative to it |x|^2 - 2 x.c + |c|^2 does not cancel if columns lie far from zero.
     origin = centers.mean(axis=0)
-    return origin, _centers_side((centers - origin) / scale, 0.5 / atoms[:, -1] ** 2)
+    steepness = 0.5 / atoms[:, -1] ** 2
+    return origin, _centers_side((centers - origin) / scale, steepness)
 
 
-def _inputs_side(X: Any) -> Any:
+def _inputs_side(X: Matrix) -> Matrix:
     """Return rows (x, |x|^2, 1)."""
-    return _join(X, squared_norms(X)[:, None], namespace(X).ones_like(X[:, :1]))
+    ones = namespace(X).ones_like(X[:, :1])
+    return _join(X, squared_norms(X)[:, None], ones)
 
 
-def _centers_side(centers: Any, steepness: Array) -> Any:
+def _centers_side(centers: Matrix, steepness: Array) -> Matrix:
     """Return columns t (2 c, -1, -|c|^2), whose product with (x, |x|^2, 1) is -t |x - c|^2."""
-    minus_ones, squares = -namespace(centers).ones_like(centers[:, :1]), squared_norms(centers)
-    return (_join(2.0 * centers, minus_ones, -squares[:, None]) * steepness[:, None]).T
+    minus_ones = -namespace(centers).ones_like(centers[:, :1])
+    squares = squared_norms(centers)
+    rows = _join(2.0 * centers, minus_ones, -squares[:, None])
+    return (rows * steepness[:, None]).T
 
 
-def _join(*columns: Any) -> Any:
+def _join(*columns: Matrix) -> Matrix:
     return namespace(columns[0]).concatenate(columns, axis=1)
 
 
-def _decay(exponents: Any) -> Array:
+def _decay(exponents: Matrix) -> Array:
     """Return the exponential in place; only rounding can have made exponents positive."""
     xp = namespace(exponents)
-    values: Array = xp.exp(xp.clip(exponents, None, 0.0, out=exponents), out=exponents)
-    return values
+    xp.clip(
+        exponents,
+        None,
+        0.0,
+        out=exponents,
+    )
+    xp.exp(exponents, out=exponents)
+    return exponents

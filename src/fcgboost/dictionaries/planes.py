@@ -5,18 +5,25 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from fcgboost.arrays import REACH, Array, host, is_sparse, is_tensor, namespace
+from fcgboost.arrays import (
+    REACH,
+    Array,
+    Codes,
+    Flags,
+    Matrix,
+    is_sparse,
+    is_tensor,
+    namespace,
+    to_numpy,
+)
 from fcgboost.dictionaries.base import (
     Dictionary,
     LearnableDictionary,
     Sample,
-    Scaling,
-    ScreenedDictionary,
     SmoothDictionary,
     check_range,
     log_uniform,
@@ -38,16 +45,16 @@ class PlaneDictionary(Dictionary):
     def profile(self, z: Array) -> Array:
         """Return the values of the atoms at z = <w, x> + b, which may be overwritten."""
 
-    def evaluate(self, X: Any, atoms: Any, scale: Array) -> Array:
+    def evaluate(self, X: Matrix, atoms: Matrix, scale: Array) -> Array:
         return self.profile(_affine(X, atoms))
 
-    def prepared(self, atoms: Any, scale: Array) -> Callable[[Any], Array]:
+    def prepared(self, atoms: Matrix, scale: Array) -> Callable[[Matrix], Array]:
         """Store the weights as columns, which makes small products several times faster."""
         if not isinstance(atoms, np.ndarray):
             return super().prepared(atoms, scale)
         table = np.ascontiguousarray(atoms.T)
 
-        def values(X: Any) -> Array:
+        def values(X: Matrix) -> Array:
             if isinstance(X, np.ndarray) and len(X) >= _MANY:
                 return self.profile(product_on_one_thread(_widened(X, table.dtype), table))
             return self.profile(product_on_one_thread(X, table[:-1]) + table[-1])
@@ -62,10 +69,16 @@ class InnerProductDictionary(PlaneDictionary, SmoothDictionary, LearnableDiction
     def slope(self, z: Array) -> Array:
         """Return the derivative of the profile at z, which may be overwritten."""
 
-    def input_gradient(self, X: Any, atoms: Any, coef: Array, scale: Array) -> Array:
+    def input_gradient(
+        self,
+        X: Matrix,
+        atoms: Matrix,
+        coef: Array,
+        scale: Array,
+    ) -> Array:
         """Return sum_j coef_j profile'(z_j) w_j."""
         weights, _ = split_last(atoms)
-        return np.asarray((self.slope(_affine(X, atoms)) * coef) @ weights)
+        return (self.slope(_affine(X, atoms)) * coef) @ weights
 
     def moved(self, atoms: Array, origin: Array, unit: Array) -> Array:
         """Return rows (w unit, b + <w, origin>)."""
@@ -74,10 +87,11 @@ class InnerProductDictionary(PlaneDictionary, SmoothDictionary, LearnableDiction
         moved[:, :-1] *= unit
         return moved
 
-    def free_gradient(self, Z: Any, theta: Any, V: Any) -> Any:
+    def free_gradient(self, Z: Matrix, theta: Matrix, V: Matrix) -> Matrix:
         """Return sum_i V[i, j] profile'(z_ij) (z_i, 1)."""
         slopes = self.slope(_affine(Z, theta)) * V
-        return namespace(Z).concatenate([slopes.T @ Z, slopes.sum(0)[:, None]], axis=1)
+        sums = slopes.sum(0)[:, None]
+        return namespace(Z).concatenate([slopes.T @ Z, sums], axis=1)
 
 
 class NeuronDictionary(PlaneDictionary):
@@ -89,12 +103,11 @@ class NeuronDictionary(PlaneDictionary):
     max_features: int | None
 
     def check_parameters(self) -> None:
-        super().check_parameters()
         check_choice(self, "weights", ("sparse", "box"))
         if self.max_features is not None:
             check_count(self, "max_features")
 
-    def candidates(self, sample: Sample, n: int, key: int) -> Any:
+    def candidates(self, sample: Sample, n: int, key: int) -> Matrix:
         """Draw (w, b) in standardised units and fold in the standardisation.
 
         Fewer atoms with the same key are the first of more: each kind of number has its own stream.
@@ -108,33 +121,27 @@ class NeuronDictionary(PlaneDictionary):
             b = second.uniform(-1.0, 1.0, size=n) - w @ sample.shift
         else:
             w = first.standard_normal((n, d))
-            w[~_random_mask(d, second.integers(1, most + 1, size=n), third)] = 0.0
+            n_kept = second.integers(1, most + 1, size=n)
+            w[~_random_mask(d, n_kept, third)] = 0.0
             w /= np.linalg.norm(w, axis=1, keepdims=True)
             w /= sample.scale
             # The shift cancels: <w, (x - mu) / s> - <w, (p - mu) / s> = <w / s, x - p>.
-            through = sample.dense_rows()[np.arange(n) % sample.rows.shape[0]]
+            rows = sample.dense_rows()
+            through = rows[np.arange(n) % len(rows)]
             b = -np.einsum("ij,ij->i", w, through)
         return np.column_stack([w, b])
 
 
-def _random_mask(n_features: int, n_kept: Any, rng: np.random.Generator) -> NDArray[np.bool_]:
+def _random_mask(n_features: int, n_kept: Codes, rng: np.random.Generator) -> Flags:
     """Choose n_kept[i] random columns for each row i."""
     numbers = rng.random((len(n_kept), n_features))
-    last = np.sort(numbers, axis=1)[np.arange(len(n_kept)), n_kept - 1]
-    return np.asarray(numbers <= last[:, None])
-
-
-class _SlopedNeuron(NeuronDictionary, InnerProductDictionary, ScreenedDictionary):
-    """Neurons whose slope is at most one."""
-
-    def rounding(self, atoms: Array, radius: float) -> tuple[Array, Array]:
-        # |<w, x> + b| is a sum of d products of this size.
-        sizes = np.linalg.norm(atoms[:, :-1], axis=1) * radius + np.abs(atoms[:, -1])
-        return sizes, (atoms.shape[1] + 15) * sizes
+    ordered = np.sort(numbers, axis=1)
+    last = ordered[np.arange(len(n_kept)), n_kept - 1]
+    return numbers <= last[:, None]
 
 
 @dataclass(eq=False, repr=False)
-class SigmoidDictionary(_SlopedNeuron):
+class SigmoidDictionary(NeuronDictionary, InnerProductDictionary):
     """Sigmoid atoms 1 / (1 + exp(-(<w, x> + b))); a row is (w, b).
 
     Parameters
@@ -144,23 +151,21 @@ class SigmoidDictionary(_SlopedNeuron):
     weights : {"sparse", "box"}, default="sparse"
         "sparse": a direction with 1..d non-zero coordinates and value 1/2 at a training row.
         "box": w and b uniform in [-1, 1], the classical choice.
-    scaling : {"none", "max", "norm"}, default="none"
-        How the values of an atom are scaled, see `Dictionary`.
     max_features : int or None, default=None
         The largest number of non-zero coordinates of w; None means no limit.
     """
 
     slope_range: float | tuple[float, float] = (1.0, 10.0)
     weights: Literal["sparse", "box"] = "sparse"
-    scaling: Scaling = "none"
     max_features: int | None = None
 
     def check_parameters(self) -> None:
         super().check_parameters()
         check_range(self, "slope_range")
 
-    def candidates(self, sample: Sample, n: int, key: int) -> Any:
-        slopes = log_uniform(self.slope_range, np.random.default_rng([key, 1]), (n, 1))
+    def candidates(self, sample: Sample, n: int, key: int) -> Matrix:
+        rng = np.random.default_rng([key, 1])
+        slopes = log_uniform(self.slope_range, rng, (n, 1))
         return slopes * super().candidates(sample, n, key)
 
     def profile(self, z: Array) -> Array:
@@ -175,14 +180,9 @@ class SigmoidDictionary(_SlopedNeuron):
         g = self.profile(z)
         return g * (1.0 - g)
 
-    def rounding(self, atoms: Array, radius: float) -> tuple[Array, Array]:
-        # The slope is at most 1/4, and tanh is accurate to a few units.
-        _, errors = super().rounding(atoms, radius)
-        return np.ones(len(atoms)), errors / 4.0 + 16.0
-
 
 @dataclass(eq=False, repr=False)
-class ReluDictionary(_SlopedNeuron):
+class ReluDictionary(NeuronDictionary, InnerProductDictionary):
     """Rectified linear atoms max(0, <w, x> + b); a row is (w, b).
 
     Parameters
@@ -190,26 +190,25 @@ class ReluDictionary(_SlopedNeuron):
     weights : {"sparse", "box"}, default="sparse"
         "sparse": a unit direction with 1..d non-zero coordinates and its kink at a training row.
         "box": w and b uniform in [-1, 1], the classical choice.
-    scaling : {"none", "max", "norm"}, default="none"
-        How the values of an atom are scaled, see `Dictionary`.
     max_features : int or None, default=None
         The largest number of non-zero coordinates of w; None means no limit.
     """
 
     weights: Literal["sparse", "box"] = "sparse"
-    scaling: Scaling = "none"
     max_features: int | None = None
 
     def profile(self, z: Array) -> Array:
         if is_tensor(z):
-            return z.clamp_(min=0.0)  # type: ignore[attr-defined, no-any-return]
-        zero = np.zeros(z.shape[-1], z.dtype) if z.shape[-1] >= _LONG else 0.0
+            return z.clamp_(min=0.0)  # type: ignore[no-any-return]
+        zero: Array | float = 0.0
+        if z.shape[-1] >= _LONG:
+            zero = np.zeros(z.shape[-1], z.dtype)
         return np.maximum(z, zero, out=z)
 
-    def slope(self, z: Array) -> Any:
+    def slope(self, z: Array) -> Matrix:
         return namespace(z).asarray(z > 0.0, dtype=z.dtype)
 
-    def scaled(self, atoms: Any, factors: Array) -> Any:
+    def scaled(self, atoms: Matrix, factors: Array) -> Matrix:
         return atoms * factors[:, None]
 
 
@@ -219,15 +218,15 @@ class LinearProfile(InnerProductDictionary):
     def profile(self, z: Array) -> Array:
         return z
 
-    def slope(self, z: Array) -> Any:
+    def slope(self, z: Array) -> Matrix:
         return namespace(z).ones_like(z)
 
-    def scaled(self, atoms: Any, factors: Array) -> Any:
+    def scaled(self, atoms: Matrix, factors: Array) -> Matrix:
         return atoms * factors[:, None]
 
 
 @dataclass(eq=False, repr=False)
-class LinearDictionary(LinearProfile, _SlopedNeuron):
+class LinearDictionary(NeuronDictionary, LinearProfile):
     """Linear atoms <w, x> + b; a row is (w, b).
 
     The direction w has norm 1 in standardised units and 1..d non-zero coordinates; the atom is zero
@@ -238,12 +237,9 @@ class LinearDictionary(LinearProfile, _SlopedNeuron):
     max_features : int or None, default=None
         The largest number of non-zero coordinates of w; None means no limit. With 1 every atom is a
         single input.
-    scaling : {"none", "max", "norm"}, default="none"
-        How the values of an atom are scaled, see `Dictionary`.
     """
 
     max_features: int | None = None
-    scaling: Scaling = "none"
 
 
 @dataclass(eq=False, repr=False)
@@ -257,14 +253,11 @@ class StepDictionary(NeuronDictionary):
     ----------
     max_features : int or None, default=None
         The largest number of non-zero coordinates of w; None means no limit, 1 decision stumps.
-    scaling : {"none", "max", "norm"}, default="none"
-        How the values of an atom are scaled, see `Dictionary`.
     """
 
     max_features: int | None = None
-    scaling: Scaling = "none"
 
-    def candidates(self, sample: Sample, n: int, key: int) -> Any:
+    def candidates(self, sample: Sample, n: int, key: int) -> Matrix:
         """Propose random directions with the step at training rows.
 
         Exactly at a row, rounding would decide the value. So the step is moved by a little more
@@ -274,10 +267,11 @@ class StepDictionary(NeuronDictionary):
         weights = atoms[:, :-1]
         largest = np.maximum(np.abs(sample.low), np.abs(sample.high))
         sizes = np.abs(weights) @ (largest + np.abs(sample.shift) + sample.scale)
-        atoms[:, -1] += (np.count_nonzero(weights, axis=1) + 4) * 2.0**-50 * sizes
+        n_weights = np.count_nonzero(weights, axis=1)
+        atoms[:, -1] += (n_weights + 4) * 2.0**-50 * sizes
         return atoms
 
-    def profile(self, z: Array) -> Any:
+    def profile(self, z: Array) -> Matrix:
         return namespace(z).greater(z, 0.0, out=z)
 
 
@@ -295,24 +289,20 @@ class PolynomialDictionary(InnerProductDictionary):
         scikit-learn's SVC.
     centers : {"data", "box"}, default="data"
         Training rows, or points drawn uniformly from their bounding box.
-    scaling : {"none", "max", "norm"}, default="none"
-        How the values of an atom are scaled, see `Dictionary`; the paper's are evidently not.
     """
 
     degree: int = 3
     q: float | Literal["scale"] = "scale"
     centers: Literal["data", "box"] = "data"
-    scaling: Scaling = "none"
 
     def check_parameters(self) -> None:
-        super().check_parameters()
         check_choice(self, "centers", ("data", "box"))
         check_count(self, "degree")
         if not (isinstance(self.q, str) and self.q == "scale"):
             check_positive(self, "q")
 
-    def candidates(self, sample: Sample, n: int, key: int) -> Any:
-        centers = host(sample.centers(self.centers, n, key))
+    def candidates(self, sample: Sample, n: int, key: int) -> Matrix:
+        centers = to_numpy(sample.centers(self.centers, n, key))
         q = (sample.mean_square or 1.0) if self.q == "scale" else self.q
         weights = (centers - sample.shift) / (q * sample.scale**2)
         return np.hstack([weights, -(weights @ sample.shift)[:, None]])
@@ -320,8 +310,16 @@ class PolynomialDictionary(InnerProductDictionary):
     def profile(self, z: Array) -> Array:
         """Return (1 + z)^p."""
         z += 1.0
-        most = REACH ** (1.0 / self.degree)
-        namespace(z).clip(z, -most, most, out=z)
+        # REACH in float64; the precision of a device may hold less.
+        limit = float(namespace(z).finfo(z.dtype).max)
+        largest = min(REACH, limit**0.47)
+        most = largest ** (1.0 / self.degree)
+        namespace(z).clip(
+            z,
+            -most,
+            most,
+            out=z,
+        )
         if self.degree == 1:
             return z
         power = z * z
@@ -334,37 +332,38 @@ class PolynomialDictionary(InnerProductDictionary):
         return self.degree * (1.0 + z) ** (self.degree - 1)
 
 
-def _affine(X: Any, atoms: Any) -> Array:
+def _affine(X: Matrix, atoms: Matrix) -> Array:
     """Return <w, x> + b for rows (w, b) as a new dense array."""
     if type(X) is type(atoms) is np.ndarray and len(atoms) >= _MANY:
         # One more column in the product is faster than adding the offsets.
-        return np.asarray(_widened(X, np.result_type(X, atoms)) @ atoms.T)
+        return _widened(X, np.result_type(X, atoms)) @ atoms.T
     weights, offsets = split_last(atoms)
     z = dense_product(X, weights)
     z += offsets
     return z
 
 
-def _widened(X: Any, dtype: Any) -> Any:
+def _widened(X: Array, dtype: np.dtype[np.floating]) -> Array:
     """Return rows (x, 1)."""
     rows = np.ones((X.shape[0], X.shape[1] + 1), dtype)
     rows[:, :-1] = X
     return rows
 
 
-def split_last(atoms: Any) -> tuple[Any, Array]:
+def split_last(atoms: Matrix) -> tuple[Matrix, Array]:
     """Split rows into a vector part and the last parameter."""
-    last = atoms[:, -1:].toarray().ravel() if is_sparse(atoms) else atoms[:, -1]
-    return atoms[:, :-1], last
+    if is_sparse(atoms):
+        return atoms[:, :-1], atoms[:, -1:].toarray().ravel()
+    return atoms[:, :-1], atoms[:, -1]
 
 
-def dense_product(X: Any, rows: Any) -> Array:
+def dense_product(X: Matrix, rows: Matrix) -> Array:
     """Return X rows^T as a new dense array; either may be sparse."""
-    product: Any = X @ rows.T
-    return product.toarray() if is_sparse(product) else product  # type: ignore[no-any-return]
+    product: Matrix = X @ rows.T
+    return product.toarray() if is_sparse(product) else product
 
 
-def product_on_one_thread(X: Any, columns: Any) -> Any:
+def product_on_one_thread(X: Matrix, columns: Matrix) -> Matrix:
     """Return X @ columns for a few rows, in pieces that OpenBLAS runs on one thread.
 
     A second thread gains little, and costs milliseconds if another process holds its core.

@@ -5,42 +5,52 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from fcgboost import _kernels
-from fcgboost.arrays import Array, beside, host, is_sparse, is_tensor, namespace
-from fcgboost.dictionaries.base import Grower, GrownDictionary, Sample, Scaling
+from fcgboost._kernels import Rules, WeightUnit
+from fcgboost.arrays import (
+    Array,
+    Codes,
+    Flags,
+    Matrix,
+    Tensor,
+    is_sparse,
+    is_tensor,
+    namespace,
+    to_device_of,
+    to_numpy,
+)
+from fcgboost.dictionaries.base import Grower, GrownDictionary, Sample
 from fcgboost.dictionaries.bins import (
     N_BINS,
     N_CODES,
-    Bins,
-    BoolArray,
     bin_rows,
     is_code,
 )
-from fcgboost.dictionaries.growth import (
+from fcgboost.dictionaries.nodes import (
     CATEGORIES,
     FIELDS,
     MISSING_LEFT,
     WORD,
-    Rules,
     as_rows,
     nodes_of,
     sets_of,
 )
 from fcgboost.parts import check_count, check_not_negative, check_positive, refuse
 
-# "shallow" trees have this many levels fewer: as good beside other families, a tenth of the size.
+# "shallow" trees have this many levels fewer: as good among other families, at a tenth of the size.
 _SHALLOW = 3
 _DEEPEST = 30
-_MOST_THRESHOLDS = N_BINS - 2
 # Leaf numbers take at most two bytes; the last number means none.
 _MOST_LEAVES = 2**16 - 1
 # The largest size of all histograms in memory (256 MiB).
 _MOST_NUMBERS = 1 << 25
+# The unit of weight is found while a tree grows.
+_UNKNOWN = WeightUnit()
 # Values per pass on a device.
 _ENTRIES = 1 << 22
 
@@ -71,20 +81,15 @@ class TreeDictionary(GrownDictionary):
     peak : float, default=0.1
         The largest absolute leaf value. Small values strengthen the ridge penalty, 0.1 by a factor
         of 100, which keeps trees from overfitting under full correction.
-    n_thresholds : int, default=250
-        The largest number of thresholds of a feature, at most 254: half at quantiles of the rows,
-        half at quantiles of the distinct values.
     categorical_features : array-like of bool or int, or None, default=None
         A mask or the indices of features that hold category codes 0, ..., 254. Other values count
         as missing; larger codes are an error in fitting.
-    scaling : {"none", "max", "norm"}, default="none"
-        How the values of an atom are scaled, see `Dictionary`.
     max_leaf_nodes : int or None, default=None
         The largest number of leaves, grown best split first. None means no limit, and trees grow
         level by level.
     corrects_leaves : bool, default=False
         Whether full correction refits a coefficient for every leaf instead of one for the tree.
-        `peak` and `scaling` then have no effect. Not allowed in a union.
+        `peak` then has no effect. Not allowed in a union.
     max_features : int or None, default=None
         Split only this many features, those most often non-zero; None means all. Not allowed with
         `corrects_leaves`.
@@ -96,19 +101,13 @@ class TreeDictionary(GrownDictionary):
     min_leaf: float = 5
     smoothing: float = 10.0
     peak: float = 0.1
-    n_thresholds: int = 250
-    categorical_features: Any = None
-    scaling: Scaling = "none"
+    categorical_features: ArrayLike | None = None
     max_leaf_nodes: int | None = None
     corrects_leaves: bool = False
     max_features: int | None = None
 
     def check_parameters(self) -> None:
-        super().check_parameters()
         check_positive(self, "min_leaf", "peak")
-        check_count(self, "n_thresholds")
-        if self.n_thresholds > _MOST_THRESHOLDS:
-            refuse(self, "n_thresholds", f"at most {_MOST_THRESHOLDS}")
         if self.depth != "auto" and self.depth != "shallow":
             check_count(self, "depth")
             if self.depth > _DEEPEST:
@@ -129,13 +128,13 @@ class TreeDictionary(GrownDictionary):
             wanted = "None, a list of booleans or a list of feature indices"
             refuse(self, "categorical_features", wanted)
 
-    def candidates(self, sample: Sample, n: int, key: int) -> Any:
+    def candidates(self, sample: Sample, n: int, key: int) -> Matrix:
         """Return one tree with a single leaf: others are grown."""
         return np.array([[-1.0, float(self.peak), 0.0, 0.0]])
 
     def grower(self, sample: Sample) -> TreeGrower:
         """Return the grower; raise a ValueError if categorical features do not exist."""
-        return TreeGrower(self, sample.n_features)
+        return TreeGrower(self, sample.rows)
 
     def levels(self, n_rows: float) -> int:
         """Return the depth of trees for this many rows."""
@@ -144,15 +143,22 @@ class TreeDictionary(GrownDictionary):
         fewer = _SHALLOW if self.depth == "shallow" else 0
         return min(_DEEPEST, max(1, round(math.log2(n_rows) / 2.0) - fewer))
 
-    def rules(self, depth: int, unit: tuple[float, bool] = (0.0, False)) -> Rules:
+    def rules(self, depth: int, unit: WeightUnit = _UNKNOWN) -> Rules:
         """Return the rules for growing a tree; the unit of weight may be filled in later."""
         most = self.max_leaf_nodes or 0
         if self.corrects_leaves and not most and 2**depth > _MOST_LEAVES:
             most = _MOST_LEAVES
-        smooth = float(self.min_leaf), float(self.smoothing), float(self.peak)
-        return Rules(depth, most, *smooth, *unit)
+        return Rules(
+            depth=depth,
+            max_leaves=most,
+            min_leaf=float(self.min_leaf),
+            smoothing=float(self.smoothing),
+            peak=float(self.peak),
+            unit=unit.size,
+            is_exact=unit.is_exact,
+        )
 
-    def check_rows(self, X: Any) -> None:
+    def check_rows(self, X: Matrix) -> None:
         """Refuse category codes that are too large, and sparse rows if leaves are corrected."""
         if self.corrects_leaves and is_sparse(X):
             raise ValueError(
@@ -160,7 +166,7 @@ class TreeDictionary(GrownDictionary):
                 "corrects_leaves=False."
             )
         for column in np.flatnonzero(self.categories(X.shape[1])):
-            values = host(X[:, [column]]).ravel()
+            values = to_numpy(X[:, [column]]).ravel()
             bad = values[(values >= N_CODES) & (values == np.floor(values))]
             if len(bad):
                 raise ValueError(
@@ -170,21 +176,23 @@ class TreeDictionary(GrownDictionary):
                     "categorical_features."
                 )
 
-    def categories(self, n_features: int) -> BoolArray:
+    def categories(self, n_features: int) -> Flags:
         is_category = np.zeros(n_features, bool)
         if self.categorical_features is not None:
             listed = np.asarray(self.categorical_features)
             is_mask = listed.dtype.kind == "b"
+            if not is_mask:
+                listed = listed.astype(np.int64)
             fits = len(listed) == n_features if is_mask else np.all(abs(listed + 0.5) < n_features)
             if not fits:
                 refuse(self, "categorical_features", f"for {n_features} features")
-            is_category[listed if is_mask else listed.astype(np.int64)] = True
+            is_category[listed] = True
         return is_category
 
-    def evaluate(self, X: Any, atoms: Any, scale: Array) -> Array:
+    def evaluate(self, X: Matrix, atoms: Matrix, scale: Array) -> Array:
         return self.prepared(atoms, scale)(X)
 
-    def prepared(self, atoms: Any, scale: Array) -> Callable[[Any], Array]:
+    def prepared(self, atoms: Matrix, scale: Array) -> Callable[[Matrix], Array]:
         """Check the trees once; raise a ValueError if rows are not trees."""
         nodes = nodes_of(atoms)
         depths = _kernels.check_trees(nodes, len(scale))
@@ -193,31 +201,29 @@ class TreeDictionary(GrownDictionary):
             table = namespace(atoms).as_tensor(nodes, device=atoms.device)
             deepest = int(depths.max(initial=0))
 
-            def values_there(X: Any) -> Any:
-                places = namespace(X).arange(len(nodes), device=X.device)
-                parts = [table[places, _walk(rows, nodes, deepest), 1] for rows in X.split(size)]
+            def values_there(X: Tensor) -> Tensor:
+                numbers = namespace(X).arange(len(nodes), device=X.device)
+                parts = []
+                for rows in X.split(size):
+                    reached = _walk(rows, nodes, deepest)
+                    parts.append(table[numbers, reached, 1])
                 return namespace(X).concatenate(parts).to(X.dtype)
 
             return values_there
 
-        def values(X: Any) -> Array:
+        def values(X: Matrix) -> Array:
             trees = nodes
             if is_sparse(X):
                 # Only the columns in use are made dense.
                 features = nodes[:, :, 0]
                 used, numbers = np.unique(features.clip(0.0), return_inverse=True)
+                numbers = numbers.reshape(features.shape)
                 trees = nodes.copy()
-                trees[:, :, 0] = np.where(features < 0.0, features, numbers.reshape(features.shape))
+                trees[:, :, 0] = np.where(features < 0.0, features, numbers)
                 X = X[:, used.astype(np.intp)].toarray()
             return _kernels.walk(np.ascontiguousarray(X, dtype=np.float64), trees, depths)
 
         return values
-
-    def scaled(self, atoms: Any, factors: Array) -> Array:
-        """Return trees with scaled leaf values."""
-        nodes = nodes_of(atoms).copy()
-        nodes[:, :, 1] *= np.where(nodes[:, :, 0] == -1.0, np.asarray(factors)[:, None], 1.0)
-        return as_rows(nodes)
 
     def n_parameters(self, n_features: int) -> int:
         """Return the size of a full tree."""
@@ -228,68 +234,82 @@ class TreeDictionary(GrownDictionary):
     def n_dense(self, n_features: int) -> int:
         return min(n_features, self.max_features or n_features)
 
-    def leaves(self, X: Any, atom: Array) -> Any:
+    def leaves(self, X: Matrix, atom: Array) -> Matrix:
         """Return the leaf number of each row in one tree."""
         nodes = nodes_of(atom)
-        (depth,) = _kernels.check_trees(nodes, X.shape[1])
+        depth = int(_kernels.check_trees(nodes, X.shape[1])[0])
+        numbers = np.cumsum(nodes[0, :, 0] == -1.0) - 1
         if is_tensor(X):
-            numbers = beside(np.cumsum(nodes[0, :, 0] == -1.0) - 1, X)
-            return numbers[_walk(X, nodes, int(depth))[:, 0]]
-        rows = np.ascontiguousarray(host(X), dtype=np.float64)
-        return _kernels.walk_to_leaves(rows, nodes[0], int(depth))
+            return to_device_of(numbers, X)[_walk(X, nodes, depth)[:, 0]]
+        rows = np.ascontiguousarray(to_numpy(X), dtype=np.float64)
+        return _kernels.walk_to_leaves(
+            rows,
+            nodes[0],
+            depth,
+            numbers.astype(np.uint16),
+        )
 
     def leaf_values(self, atom: Array) -> Array:
         """Return the leaf values of one tree, in the order of the leaf numbers."""
         (nodes,) = nodes_of(self.trimmed(atom))
         return np.asarray(nodes[nodes[:, 0] == -1.0, 1])
 
-    def bare(self, atoms: Array) -> Array:
-        """Return trees with all leaf values 0."""
-        nodes = nodes_of(atoms).copy()
-        nodes[:, :, 1] = np.where(nodes[:, :, 0] == -1.0, 0.0, nodes[:, :, 1])
-        return as_rows(nodes)
+    def bare(self, atoms: Matrix) -> Matrix:
+        return _with_leaves(atoms, 0.0) if self.corrects_leaves else atoms
 
-    def with_leaf_values(self, atoms: Array, values: Sequence[Array]) -> Array:
-        """Return trees with other leaf values."""
-        nodes = nodes_of(atoms).copy()
-        for own, new in zip(nodes, values, strict=True):
-            own[np.flatnonzero(own[:, 0] == -1.0), 1] = new
-        return as_rows(nodes)
+    def with_leaf_values(self, atoms: Matrix, values: Sequence[Array]) -> Matrix:
+        return _with_leaves(atoms, np.concatenate(values)) if values else atoms
 
-    def trimmed(self, atoms: Any) -> Any:
+    def trimmed(self, atoms: Matrix) -> Matrix:
         """Return rows cut to the length of the longest tree."""
-        used = np.flatnonzero((nodes_of(atoms) != 0.0).any(axis=(0, 2)))
+        is_used = (nodes_of(atoms) != 0.0).any(axis=(0, 2))
+        used = np.flatnonzero(is_used)
         return atoms[:, : FIELDS * (int(used.max(initial=0)) + 1)]
 
 
-def _walk(X: Any, nodes: Array, depth: int) -> Any:
+def _with_leaves(atoms: Matrix, values: Array | float) -> Matrix:
+    """Return trees with other leaf values, tree by tree and in the order of the leaf numbers."""
+    nodes = nodes_of(atoms).copy()
+    nodes[nodes[:, :, 0] == -1.0, 1] = values
+    return as_rows(nodes)
+
+
+def _walk(X: Matrix, nodes: Array, depth: int) -> Matrix:
     """Walk all rows down all trees, level by level; return the nodes they reach."""
-    xp, (n_trees, n_nodes), flat = namespace(X), nodes.shape[:2], nodes.reshape(-1, FIELDS)
-    is_leaf, kinds = flat[:, 0] == -1.0, flat[:, 3].astype(np.int64)
-    first = np.repeat(n_nodes * np.arange(n_trees), n_nodes)
+    xp = namespace(X)
+    n_trees, n_nodes = nodes.shape[:2]
+    flat = nodes.reshape(-1, FIELDS)
+    is_leaf = flat[:, 0] == -1.0
+    kinds = flat[:, 3].astype(np.int64)
+    roots = n_nodes * np.arange(n_trees)
     # Rows stay in a leaf.
-    left = np.where(is_leaf, np.arange(len(flat)), first + flat[:, 2]).astype(np.int64)
-    is_missing_right = ~is_leaf & (kinds & MISSING_LEFT == 0)
+    children = np.repeat(roots, n_nodes) + flat[:, 2]
+    children = np.where(is_leaf, np.arange(len(flat)), children).astype(np.int64)
+    left = to_device_of(children, X)
+    feature = to_device_of(flat[:, 0].clip(0.0).astype(np.int64), X)
+    value = to_device_of(np.where(is_leaf, np.inf, flat[:, 1]), X)
+    is_missing_right = to_device_of(~is_leaf & (kinds & MISSING_LEFT == 0), X)
     is_set = kinds & CATEGORIES != 0
-    facts = flat[:, 0].clip(0.0).astype(np.int64), np.where(is_leaf, np.inf, flat[:, 1])
-    feature, value = (beside(fact, X) for fact in facts)
-    left, is_missing_right = beside(left, X), beside(is_missing_right, X)
-    sets = beside(sets_of(nodes).reshape(len(flat), -1), X) if is_set.any() else None
+    sets = None
+    if is_set.any():
+        sets = to_device_of(sets_of(nodes).reshape(len(flat), -1), X)
     rows = xp.arange(len(X), device=X.device)[:, None]
-    at = beside(first[::n_nodes], X) + 0 * rows
+    root = to_device_of(roots, X)
+    at = root + 0 * rows
     for _ in range(depth):
         x = X[rows, feature[at]]
-        is_right = (x > value[at].to(x.dtype)) | (xp.isnan(x) & is_missing_right[at])
+        is_right = x > value[at].to(x.dtype)
+        is_right |= xp.isnan(x) & is_missing_right[at]
         if sets is not None:
             codes = xp.where(is_code(x), x, 0.0).long()
             is_other = ((sets[at, codes // WORD] >> codes % WORD) & 1) == 0
             is_other = xp.where(is_code(x), is_other, is_missing_right[at])
-            is_right = xp.where(beside(is_set, X)[at], is_other, is_right)
+            is_right = xp.where(to_device_of(is_set, X)[at], is_other, is_right)
         at = left[at] + is_right
-    return at - beside(first[::n_nodes], X)
+    return at - root
 
 
-def _most_used(rows: Any, n: int | None) -> NDArray[np.intp] | None:
+def _most_used(rows: Matrix, n: int | None) -> Codes | None:
     """Return the n features that are most often non-zero, in their order; None means all."""
     if n is None or n >= rows.shape[1]:
         return None
@@ -298,55 +318,57 @@ def _most_used(rows: Any, n: int | None) -> NDArray[np.intp] | None:
 
 
 class TreeGrower(Grower):
-    """Grows one tree on a residual."""
+    """Grows one tree on a residual of some rows."""
 
-    def __init__(self, dictionary: TreeDictionary, n_features: int) -> None:
+    def __init__(self, dictionary: TreeDictionary, rows: Matrix) -> None:
         self._dictionary = dictionary
-        self._is_category = dictionary.categories(n_features)
-        self._rows: Any = None
-        #: The features that are split; None means all.
-        self._seen: NDArray[np.intp] | None = None
-        self._bins: Bins
-        self._depth_of_room, self._rules = 0, dictionary.rules(0)
+        is_category = dictionary.categories(rows.shape[1])
+        #: The features that may be split; None means all.
+        self._features = _most_used(rows, dictionary.max_features)
+        if self._features is not None:
+            rows = rows[:, self._features]
+            is_category = is_category[self._features]
+        self._bins, self._codes = bin_rows(np.ascontiguousarray(to_numpy(rows)), is_category)
+        self._binned_rows = _kernels.refer_to_bins(self._bins, self._codes)
+        self._n_rows = self._bins.n_rows(rows.shape[0])
+        self._rules = dictionary.rules(0)
         #: The leaf numbers of the rows in the last tree, if leaves are corrected.
         self.leaves: NDArray[np.uint16] | None = None
 
-    def grow(self, rows: Any, residual: Array, weights: Array, key: int) -> Array:
+    def grow(self, residual: Array, weights: Array, key: int) -> Array:
         """Grow one tree, of shape (1, n_parameters); the key is not used."""
         trees = self._dictionary
-        if rows is not self._rows:
-            self._seen = _most_used(rows, trees.max_features)
-            seen = np.ascontiguousarray(host(rows if self._seen is None else rows[:, self._seen]))
-            is_category = self._is_category[slice(None) if self._seen is None else self._seen]
-            self._bins, self._codes = bin_rows(seen, is_category, int(trees.n_thresholds))
-            self._held = _kernels.refer_to_bins(self._bins, self._codes)
-            self._n_rows = self._bins.n_rows(rows.shape[0])
-            self._rows, self._depth_of_room = rows, 0
         residual = np.ascontiguousarray(residual, dtype=np.float64)
         weights = np.ascontiguousarray(weights, dtype=np.float64)
-        if not trees.corrects_leaves:
+        if trees.corrects_leaves:
+            self.leaves = np.empty(len(weights), np.uint16)
+        else:
             weights = weights * (residual != 0.0)
         # Weights may cover only the rows that have a residual.
         depth = trees.levels(max(np.add.reduce(weights), self._n_rows, 1.0))
         if depth != self._rules.depth:
-            self._rules = trees.rules(depth)
-        if depth > self._depth_of_room:
             self._make_room(depth)
-        if trees.corrects_leaves:
-            self.leaves = np.empty(len(rows), np.uint16)
-        room = self._histograms, self._nodes
-        tree = _kernels.grow_tree(self._held, self._rules, residual, weights, *room, self.leaves)
-        if self._seen is not None:
+        tree = _kernels.grow_tree(
+            self._binned_rows,
+            self._rules,
+            residual,
+            weights,
+            self._histograms,
+            self._nodes,
+            self.leaves,
+        )
+        if self._features is not None:
             feature = tree[::FIELDS]
-            tree[::FIELDS] = np.where(feature < 0.0, feature, self._seen[feature.astype(np.intp)])
+            original = self._features[feature.astype(np.intp)]
+            tree[::FIELDS] = np.where(feature < 0.0, feature, original)
         return tree[None, :]
 
     def _make_room(self, depth: int) -> None:
-        """Allocate histograms, nodes and sets of categories."""
+        """Allocate histograms, nodes and sets of categories for trees of this depth."""
+        self._rules = self._dictionary.rules(depth)
         n_rows, n_columns = self._codes.shape
         n_leaves = max(1, min(n_rows, 2**depth, self._dictionary.max_leaf_nodes or n_rows))
         n_histograms = max(1, min(1 + n_leaves, _MOST_NUMBERS // max(1, n_columns * N_BINS)))
         self._histograms = np.empty((n_histograms, n_columns * N_BINS), np.int64)
-        n_sets = n_leaves - 1 if self._is_category.any() else 0
+        n_sets = n_leaves - 1 if self._bins.is_category.any() else 0
         self._nodes = np.empty((2 * n_leaves - 1 + n_sets, FIELDS))
-        self._depth_of_room = depth

@@ -3,8 +3,9 @@
 Knows the attributes of classifiers but not their classes, which `fcgboost.io` instantiates.
 """
 
+from fcgboost.documents.checking import Json
 from fcgboost.documents.content import Loaded
 from fcgboost.documents.files import ModelFileError, encode, read
 from fcgboost.documents.schema import VERSION, Document
 
-__all__ = ["VERSION", "Document", "Loaded", "ModelFileError", "encode", "read"]
+__all__ = ["VERSION", "Document", "Json", "Loaded", "ModelFileError", "encode", "read"]

@@ -4,20 +4,39 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
-from typing import Any, NoReturn
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NoReturn, TypeAlias, TypeVar
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+#: A value of a JSON document, and an object in it.
+Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
+JsonObject: TypeAlias = dict[str, Json]
+_Entry = TypeVar("_Entry")
+
 _SHOWN = 60
 # Limits of the user's metadata: nesting depth and characters.
-_DEEPEST_ABOUT, _LONGEST_ABOUT = 32, 2**20
+_DEEPEST_ABOUT = 32
+_LONGEST_ABOUT = 2**20
 
 
 class DocumentError(Exception):
     """A problem in a document, and its place."""
+
+
+class Memory:
+    """How many bytes the arrays of a document may still take."""
+
+    def __init__(self, n_bytes: float = math.inf) -> None:
+        self._left = n_bytes
+
+    def take(self, n_bytes: int, place: str) -> None:
+        """Refuse a place whose arrays are too large."""
+        self._left -= n_bytes
+        if self._left < 0:
+            refuse(place, "takes too much memory: pass a larger max_bytes")
 
 
 def refuse(place: str, problem: str) -> NoReturn:
@@ -25,10 +44,10 @@ def refuse(place: str, problem: str) -> NoReturn:
     raise DocumentError(f"{place if len(place) < 200 else place[:200] + '...'} {problem}")
 
 
-def convert(value: Any, wanted: Any, place: str = "$") -> Any:
+def convert(value: object, wanted: object, place: str = "$") -> Any:
     """Convert a JSON value to a type, or refuse it."""
     try:
-        return msgspec.convert(value, wanted)
+        return msgspec.convert(value, type=wanted)
     except msgspec.ValidationError as error:
         problem, _, where = str(error).partition(" - at `$")
         plain = problem.encode("ascii", "backslashreplace").decode()
@@ -38,7 +57,7 @@ def convert(value: Any, wanted: Any, place: str = "$") -> Any:
         refuse(place, "has a key or a name that is not valid Unicode")
 
 
-def containers(value: Any, depth: int = 1) -> Iterator[tuple[Any, int]]:
+def containers(value: object, depth: int = 1) -> Iterator[tuple[object, int]]:
     """Yield the lists and objects in a value, with their nesting depths."""
     if isinstance(value, dict | list | tuple):
         yield value, depth
@@ -46,7 +65,7 @@ def containers(value: Any, depth: int = 1) -> Iterator[tuple[Any, int]]:
             yield from containers(inside, depth + 1)
 
 
-def check_about(about: dict[str, Any], place: str) -> dict[str, Any]:
+def check_about(about: JsonObject, place: str) -> JsonObject:
     """Return the user's metadata if its depth and size are within limits."""
     if any(depth > _DEEPEST_ABOUT for _, depth in containers(about)):
         refuse(place, f"has lists and objects nested more than {_DEEPEST_ABOUT} deep")
@@ -59,21 +78,21 @@ def check_about(about: dict[str, Any], place: str) -> dict[str, Any]:
     return about
 
 
-def shown(value: Any) -> str:
+def shown(value: object) -> str:
     """Return a short ASCII text for a value."""
     text = ascii(value[:_SHOWN] if isinstance(value, str) else value)
     return text if len(text) <= _SHOWN + 2 else f"{text[:_SHOWN]}..."
 
 
-def sized(values: list[Any], length: int, place: str) -> list[Any]:
-    """Return a list if it has the given length."""
+def sized(values: list[_Entry], length: int, place: str) -> list[_Entry]:
+    """Return a list if it has that length."""
     if len(values) != length:
         refuse(place, f"must have {length} entries, got {len(values)}")
     return values
 
 
-def numbers(values: list[Any], length: int, place: str) -> NDArray[np.float64]:
-    """Return a list of the given length as an array; NaN and infinities are names in JSON."""
+def numbers(values: list[_Entry], length: int, place: str) -> NDArray[np.float64]:
+    """Return a list of that length as an array; NaN and infinities are names in JSON."""
     return np.array(sized(values, length, place), dtype=np.float64)
 
 
@@ -82,15 +101,3 @@ def special(number: float) -> float | str:
     if math.isfinite(number):
         return float(number)
     return "NaN" if math.isnan(number) else "Infinity" if number > 0 else "-Infinity"
-
-
-def exact(values: list[Any], dtype: str, place: str) -> NDArray[Any]:
-    """Return values as an array of a type that represents them exactly."""
-    with np.errstate(over="ignore"):
-        try:
-            array = np.array(values, dtype=dtype)
-        except OverflowError:
-            array = np.empty(0)
-    if array.tolist() != values:
-        refuse(place, f"has a value that is not of the type {dtype}")
-    return array

@@ -3,218 +3,249 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import pairwise
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy import sparse
 
-from fcgboost.dictionaries import Dictionary, TreeDictionary
-from fcgboost.documents.atoms import read_atoms, read_entered, rows_document
-from fcgboost.documents.checking import numbers, refuse, sized, special
-from fcgboost.documents.schema import Document, PathRecord, StepRecord
-from fcgboost.greedy.path import Presence, Trace, gone
+from fcgboost.arrays import Array
+from fcgboost.dictionaries import TreeDictionary
+from fcgboost.documents.checking import (
+    JsonObject,
+    Memory,
+    numbers,
+    refuse,
+    sized,
+    special,
+)
+from fcgboost.documents.schema import PathRecord, StepRecord
+from fcgboost.greedy.path import AtomsByOutput, Trace, removed_atoms
 from fcgboost.model import Model
 from fcgboost.stopping import Status, Step
 
-_PLACE = "$.path"
 
-
-def path_document(trace: Trace, n_iter: int, dictionary: Dictionary) -> dict[str, Any]:
-    """Return a path, without the atoms that the model has after `n_iter` steps."""
-    last = trace[n_iter - 1] if n_iter else None
-    left, n_entered = ([], 0) if last is None else (last.gone.tolist(), last.n_entered)
-    others = [*left, *range(n_entered, len(trace.entered))]
-    rows, entered = rows_document(dictionary, trace.atoms[others]), trace.entered[others].tolist()
-    presence = Presence(len(trace.start))
-    metrics = {
-        rows: {name: list(map(special, own[name])) for name in own}
-        for rows, own in trace.metrics.items()
-    }
+def path_document(trace: Trace) -> JsonObject:
+    """Return a path without its atoms."""
+    presence = AtomsByOutput(len(trace.start))
     return {
         "start": trace.start.tolist(),
         "endings": [None if ending is None else ending.name for ending in trace.endings],
-        "gone": left,
-        "atoms": [{"step": k, **row} for k, row in zip(entered, rows, strict=True)],
         "steps": [
-            {
-                **_step_document(step, presence),
-                **_leaves_document(step, trace[k - 1] if k else None),
-            }
-            for k, step in enumerate(trace)
+            _step_document(step, trace[i - 1] if i else None, presence)
+            for i, step in enumerate(trace)
         ],
-        **({"metrics": metrics} if metrics else {}),
+        "metrics": {
+            rows: {name: list(map(special, values)) for name, values in by_name.items()}
+            for rows, by_name in trace.metrics.items()
+        },
     }
 
 
-def _leaves_document(step: Step, last: Step | None) -> dict[str, Any]:
-    """Return the leaf values that differ from the last step, if there are leaves."""
-    if not step.leaves:
-        return {}
-    before = () if last is None else last.leaves
-    n_same = sum(own is old for own, old in zip(step.leaves, before, strict=False))
-    return {"leaves": [own.tolist() for own in step.leaves[n_same:]]}
+def with_all_atoms(model: Model, trace: Trace, n_iter: int) -> Model:
+    """Return the model after n_iter steps with all atoms of its path, others of coefficient zero.
+
+    Of trees whose leaves are corrected, those that entered later have leaves of zero.
+    """
+    atoms = trace.atoms
+    coef = np.zeros((len(model.intercept), len(trace.entered)))
+    step = trace.after(n_iter)
+    if step is not None:
+        n_entered = step.n_entered
+        coef[:, :n_entered] = step.coef
+        if model.dictionary.corrects_leaves:
+            atoms = atoms.copy()
+            atoms[:n_entered] = model.atoms
+    return replace(
+        model,
+        atoms=atoms,
+        coef=coef,
+        entered=trace.entered,
+    )
 
 
-def _step_document(step: Step, presence: Presence) -> dict[str, Any]:
-    chosen, removed = step.chosen.tolist(), step.removed.tolist()
+def _step_document(step: Step, previous: Step | None, presence: AtomsByOutput) -> JsonObject:
+    chosen = step.chosen.tolist()
+    removed = step.removed.tolist()
     presence.take(chosen, removed)
-    coef = [row[list(own)] for row, own in zip(step.coef, presence.atoms, strict=True)]
+    coef = [row[list(atoms)] for row, atoms in zip(step.coef, presence.atoms, strict=True)]
     if sum(map(np.count_nonzero, coef)) != np.count_nonzero(step.coef):
         raise ValueError(f"Step {step.k} has coefficients of atoms that no output chose.")
     score = step.validation_score
+    old_leaves = () if previous is None else previous.leaves
+    n_same = sum(new is old for new, old in zip(step.leaves, old_leaves, strict=False))
     return {
+        "k": int(step.k),
         "chosen": chosen,
         "removed": removed,
         "scores": list(map(special, step.scores)),
         "objectives": list(map(special, step.objectives)),
         "intercept": step.intercept.tolist(),
-        "coef": [own.tolist() for own in coef],
+        "coef": [row.tolist() for row in coef],
         "solver_iterations": int(step.solver_iterations),
         "residual": special(step.residual),
         "is_corrected": bool(step.is_corrected),
         "seconds": float(step.seconds),
         "validation_score": None if score is None else special(score),
+        "leaves": [values.tolist() for values in step.leaves[n_same:]],
     }
 
 
 def read_path(
-    document: Document, path: PathRecord, model: Model, max_bytes: float
+    path: PathRecord,
+    whole: Model,
+    n_iter: int,
+    memory: Memory,
+    place: str,
 ) -> tuple[Trace, Model]:
-    """Return the path of a document, and the model after its first `n_iter` steps.
+    """Return a path, and the model after its first `n_iter` steps.
 
-    Atoms or coefficients of more than `max_bytes` are refused: in memory, steps of many outputs are
-    much larger than in a document.
+    The whole model has all atoms of the path. In memory, steps of many outputs are much larger than
+    in a document.
     """
-    n_iter, n_outputs, n_gone = document.n_iter, len(model.intercept), len(path.gone)
-    place = f"{_PLACE}.atoms"
-    others = read_atoms(path.atoms, document, model.dictionary, place, max_bytes)
-    order = _read_order(path.gone, model.n_atoms, len(path.atoms))
-    left = read_entered(path.atoms[:n_gone], place)
-    later = read_entered(path.atoms, place, n_gone, n_iter + 1)
-    entered = np.array([*model.entered, *left, *later], dtype=np.intp)[order]
-    if len(path.endings) % n_outputs:
-        refuse(f"{_PLACE}.endings", f"must have {n_outputs} entries, or a multiple of that")
-    stack = sparse.vstack if sparse.issparse(others) else np.vstack
-    atoms = stack([model.atoms, others])[order] if path.atoms else model.atoms
-    steps = _read_steps(path, n_outputs, entered, max_bytes)
-    if len(steps) < n_iter:
-        refuse(f"{_PLACE}.steps", f"has {len(steps)} entries, but n_iter is {n_iter}")
-    steps = _with_leaves(steps, path, model.dictionary, atoms, max_bytes)
-    if isinstance(model.dictionary, TreeDictionary) and model.dictionary.corrects_leaves:
-        atoms = model.dictionary.bare(atoms)
+    dictionary = whole.dictionary
+    n_outputs = len(whole.intercept)
+    endings = sized(path.endings, n_outputs, f"{place}.endings")
+    steps = _read_steps(
+        path,
+        whole,
+        memory,
+        place,
+    )
     trace = Trace(
         steps=tuple(steps),
-        atoms=atoms,
-        entered=entered,
-        start=numbers(path.start, n_outputs, f"{_PLACE}.start"),
-        endings=tuple(None if name is None else Status[name] for name in path.endings),
+        atoms=dictionary.bare(whole.atoms),
+        entered=whole.entered,
+        start=numbers(path.start, n_outputs, f"{place}.start"),
+        endings=tuple(None if name is None else Status[name] for name in endings),
         metrics={
-            rows: {name: numbers(own[name], len(steps), f"{_PLACE}.metrics") for name in own}
-            for rows, own in (path.metrics or {}).items()
+            rows: {
+                name: numbers(values, len(steps), f"{place}.metrics")
+                for name, values in by_name.items()
+            }
+            for rows, by_name in path.metrics.items()
         },
     )
-    last = trace.model(n_iter, model.dictionary, model.scale, model.limits)
-    pairs = [(last.coef, model.coef), (last.intercept, model.intercept)]
-    if model.dictionary.corrects_leaves:
-        pairs.append((last.atoms, model.atoms))
-    if any(a.shape != b.shape or a.tobytes() != b.tobytes() for a, b in pairs):
-        refuse(f"{_PLACE}.steps", "does not lead to the coefficients of the model")
-    return trace, last
+    if trace.n_steps < n_iter:
+        refuse(f"{place}.steps", f"ends after step {trace.n_steps}, but n_iter is {n_iter}")
+    model = trace.model(
+        n_iter,
+        dictionary,
+        whole.scale,
+        whole.limits,
+    )
+    expected = with_all_atoms(model, trace, n_iter)
+    pairs = [(expected.coef, whole.coef), (expected.intercept, whole.intercept)]
+    if dictionary.corrects_leaves:
+        pairs.append((expected.atoms, whole.atoms))
+    if any(a.tobytes() != b.tobytes() for a, b in pairs):
+        refuse(f"{place}.steps", "does not lead to the coefficients of the model")
+    return trace, model
 
 
-def _read_order(gone: list[int], n_kept: int, n_others: int) -> NDArray[np.intp]:
-    """Return the order of entry of the model's atoms, the removed ones and the later ones."""
-    n_first, n_all = n_kept + len(gone), n_kept + n_others
-    if len(gone) > n_others or any(a >= b for a, b in pairwise([*gone, n_first])):
-        refuse(f"{_PLACE}.gone", "must have increasing places before the model's last atom")
-    kept = np.setdiff1d(np.arange(n_first), gone)
-    places = np.concatenate([kept, np.array(gone, dtype=np.intp), np.arange(n_first, n_all)])
-    return np.argsort(places)
-
-
-def _read_steps(
-    path: PathRecord, n_outputs: int, entered: NDArray[np.intp], max_bytes: float
-) -> list[Step]:
-    presence, n_choices = Presence(n_outputs), len(path.endings)
-    n_entered, n_bytes, steps, left = 0, 0, [], np.zeros(0, dtype=np.intp)
-    for k, step in enumerate(path.steps, 1):
-        place = f"{_PLACE}.steps[{k - 1}]"
-        chosen = sized(step.chosen, n_choices, f"{place}.chosen")
-        for atom in chosen:
+def _read_steps(path: PathRecord, whole: Model, memory: Memory, place: str) -> list[Step]:
+    place += ".steps"
+    entered = whole.entered
+    n_outputs = len(whole.intercept)
+    presence = AtomsByOutput(n_outputs)
+    sizes = _leaf_counts(whole)
+    leaves: tuple[Array, ...] = ()
+    n_entered = 0
+    last = 0
+    steps = []
+    for i, record in enumerate(path.steps):
+        step_place = f"{place}[{i}]"
+        if record.k <= last:
+            refuse(f"{step_place}.k", f"must be at least {last + 1}, got {record.k}")
+        # A record stands for all steps since the last one.
+        n_choices = n_outputs * (record.k - last)
+        for number, atom in enumerate(sized(record.chosen, n_choices, f"{step_place}.chosen")):
             # New atoms come in order of entry, each at its own step.
+            k = last + 1 + number // n_outputs
             is_new = atom == n_entered < len(entered) and entered[atom] == k
             if atom >= n_entered and not is_new:
-                refuse(f"{place}.chosen", "does not fit the steps at which the atoms entered")
+                refuse(f"{step_place}.chosen", "does not fit the steps at which the atoms entered")
             n_entered += is_new
-        n_bytes += 8 * n_outputs * n_entered
-        if n_bytes > max_bytes:
-            refuse(f"{_PLACE}.steps", "takes too much memory: pass a larger max_bytes")
-        presence.take(chosen, ())
-        _remove(step.removed, presence, place)
-        if step.removed or len(left):
-            left = gone(n_entered, presence.atoms)
-        steps.append(replace(_read_step(step, k, presence, n_entered, place), gone=left))
+        last = record.k
+        memory.take(8 * (n_outputs * n_entered + sum(map(len, record.leaves))), place)
+        presence.take(record.chosen, ())
+        _remove(record.removed, presence, step_place)
+        leaves = _read_leaves(
+            record,
+            leaves,
+            sizes[:n_entered],
+            step_place,
+        )
+        step = _read_step(
+            record,
+            presence,
+            n_entered,
+            step_place,
+        )
+        steps.append(replace(step, leaves=leaves))
     if n_entered != len(entered):
-        refuse(f"{_PLACE}.steps", f"has {n_entered} atoms, but there are {len(entered)}")
+        refuse(place, f"has {n_entered} atoms, but there are {len(entered)}")
     return steps
 
 
-def _with_leaves(
-    steps: list[Step], path: PathRecord, dictionary: Dictionary, atoms: Any, max_bytes: float
-) -> list[Step]:
-    """Return steps with their leaf values, if leaves are corrected."""
+def _leaf_counts(whole: Model) -> list[int]:
+    """Return how many leaves each tree has; nothing if leaves are not corrected."""
+    dictionary = whole.dictionary
     if not isinstance(dictionary, TreeDictionary) or not dictionary.corrects_leaves:
-        if any(record.leaves for record in path.steps):
-            refuse(f"{_PLACE}.steps", "has leaves, but the dictionary does not correct them")
-        return steps
-    sizes = [len(dictionary.leaf_values(atoms[j : j + 1])) for j in range(len(atoms))]
-    leaves: tuple[NDArray[np.float64], ...] = ()
-    found, n_bytes = [], 0
-    for step, record in zip(steps, path.steps, strict=True):
-        place, new = f"{_PLACE}.steps[{step.k - 1}].leaves", record.leaves or []
-        first = step.n_entered - len(new)
-        if len(step.removed):
-            refuse(f"{_PLACE}.steps", "removes trees, but leaves are corrected")
-        if not 0 <= first <= len(leaves):
-            refuse(place, f"has {len(new)} trees, but there are {step.n_entered}")
-        wanted = sizes[first : step.n_entered]
-        n_bytes += 8 * sum(wanted)
-        if n_bytes > max_bytes:
-            refuse(f"{_PLACE}.steps", "takes too much memory: pass a larger max_bytes")
-        own = [numbers(values, n, place) for values, n in zip(new, wanted, strict=True)]
-        for values in own:
-            values.setflags(write=False)
-        leaves = (*leaves[:first], *own)
-        found.append(replace(step, leaves=leaves))
-    return found
+        return []
+    return [len(dictionary.leaf_values(row[None])) for row in whole.atoms]
 
 
-def _remove(removed: list[tuple[int, int]], presence: Presence, place: str) -> None:
+def _read_leaves(
+    record: StepRecord,
+    previous: tuple[Array, ...],
+    sizes: list[int],
+    place: str,
+) -> tuple[Array, ...]:
+    """Return the leaf values of all trees after a step, if leaves are corrected."""
+    n_new = len(record.leaves)
+    first = len(sizes) - n_new
+    if not 0 <= first <= len(previous):
+        refuse(f"{place}.leaves", f"has {n_new} trees, but {len(sizes)} have corrected leaves")
+    if sizes and record.removed:
+        refuse(f"{place}.removed", "removes trees, but leaves are corrected")
+    newest = [
+        numbers(values, size, f"{place}.leaves")
+        for values, size in zip(record.leaves, sizes[first:], strict=True)
+    ]
+    for values in newest:
+        values.setflags(write=False)
+    return (*previous[:first], *newest)
+
+
+def _remove(removed: list[tuple[int, int]], presence: AtomsByOutput, place: str) -> None:
     for i, (output, atom) in enumerate(removed):
         if output >= len(presence.atoms) or atom not in presence.atoms[output]:
             refuse(f"{place}.removed[{i}]", "names an atom that the output does not have")
         del presence.atoms[output][atom]
 
 
-def _read_step(step: StepRecord, k: int, presence: Presence, n_entered: int, place: str) -> Step:
-    n_outputs, n_choices = len(presence.atoms), len(step.chosen)
-    coef, rows = np.zeros((n_outputs, n_entered)), sized(step.coef, n_outputs, f"{place}.coef")
-    for i, (values, own) in enumerate(zip(rows, presence.atoms, strict=True)):
-        coef[i, list(own)] = numbers(values, len(own), f"{place}.coef[{i}]")
-    intercept = numbers(step.intercept, n_outputs, f"{place}.intercept")
+def _read_step(
+    record: StepRecord,
+    presence: AtomsByOutput,
+    n_entered: int,
+    place: str,
+) -> Step:
+    n_outputs = len(presence.atoms)
+    coef = np.zeros((n_outputs, n_entered))
+    rows = sized(record.coef, n_outputs, f"{place}.coef")
+    for i, (values, atoms) in enumerate(zip(rows, presence.atoms, strict=True)):
+        coef[i, list(atoms)] = numbers(values, len(atoms), f"{place}.coef[{i}]")
+    score = record.validation_score
     return Step(
-        k=k,
-        chosen=np.array(step.chosen, dtype=np.intp),
-        scores=numbers(step.scores, n_choices, f"{place}.scores"),
-        objectives=numbers(step.objectives, n_choices, f"{place}.objectives"),
+        k=record.k,
+        chosen=np.array(record.chosen, dtype=np.intp),
+        scores=numbers(record.scores, len(record.chosen), f"{place}.scores"),
+        objectives=numbers(record.objectives, n_outputs, f"{place}.objectives"),
         coef=coef,
-        intercept=intercept,
-        solver_iterations=step.solver_iterations,
-        residual=float(step.residual),
-        is_corrected=step.is_corrected,
-        seconds=step.seconds,
-        validation_score=None if step.validation_score is None else float(step.validation_score),
-        removed=np.array(step.removed, dtype=np.intp).reshape(-1, 2),
+        intercept=numbers(record.intercept, n_outputs, f"{place}.intercept"),
+        solver_iterations=record.solver_iterations,
+        residual=float(record.residual),
+        is_corrected=record.is_corrected,
+        seconds=record.seconds,
+        validation_score=None if score is None else float(score),
+        removed=np.array(record.removed, dtype=np.intp).reshape(-1, 2),
+        removed_atoms=removed_atoms(n_entered, presence.atoms),
     )

@@ -10,23 +10,22 @@ from msgspec import UNSET, Meta, Struct, UnsetType, defstruct
 from fcgboost.shapley import MOST_ROWS
 from fcgboost.stopping import Status
 from fcgboost.tables.cells import Style
-from fcgboost.tables.columns import View
-from fcgboost.training.checks import FAMILIES
+from fcgboost.tables.columns import Unit, View
 
-FORMAT, VERSION = "fcgboost model", 6
+FORMAT = "fcgboost model"
+VERSION = 1
 
+# Decision values are finite, and so are sums of so many.
+_MOST_MEMBERS = 1000
 _MAX = sys.float_info.max
 Real = Annotated[float, Meta(ge=-_MAX, le=_MAX)]
 _NotNegative = Annotated[float, Meta(ge=0, le=_MAX)]
 # Numbers that JSON does not have are written as names.
 Special = Literal["NaN", "Infinity", "-Infinity"]
-_AnyReal = Real | Special
-# Integers stay integers.
-_Number = int | Real
+_RealOrName = Real | Special
+_RealOrNaN = Real | Literal["NaN"]
 _WholeNotNegative = Annotated[int, Meta(ge=0, le=2**53)]
-WholePositive = Annotated[int, Meta(ge=1, le=2**53)]
 _Positive = Annotated[float, Meta(gt=0, le=_MAX)]
-_Fraction = Annotated[float, Meta(gt=0, lt=1)]
 _Count = Annotated[int, Meta(ge=1, le=2**31 - 1)]
 _Place = Annotated[int, Meta(ge=0, le=2**31 - 2)]
 _PerOutput = Annotated[list[Real], Meta(min_length=1)]
@@ -47,42 +46,39 @@ class PartRecord(Record):
     parameters: dict[str, Any]
 
 
-def _part_or(*names: str) -> Any:
-    return PartRecord | Literal[names]
-
-
-#: The classifier's parameters that do not belong to one machine.
-PARAMETERS: dict[str, Any] = {
-    "dictionary": _part_or(*FAMILIES["dictionary"][1]),
-    "loss": _part_or(*FAMILIES["loss"][1]),
-    "scheme": _part_or(*FAMILIES["scheme"][1]),
-    "solver": _part_or("auto", *FAMILIES["solver"][1]),
-    "selection": _part_or("auto", *FAMILIES["selection"][1]),
-    "removal": _part_or(*FAMILIES["removal"][1]) | _Fraction | None,
-    "n_candidates": WholePositive | None,
-    "max_iter": Literal["auto", "theory"] | WholePositive,
-    "l2": Literal["auto"] | _WholeNotNegative | _NotNegative,
-    "fit_intercept": bool,
-    "standardize": bool,
-    "clip": Literal["auto"] | WholePositive | _Positive | None,
-    "normalize": bool,
-    "reselect": bool,
-    "link": Literal["auto", "theory", "power"],
-    "validation_fraction": _Fraction | None,
-    "n_iter_no_change": WholePositive | None,
-    "scoring": str | None,
-    "tol": _WholeNotNegative | _NotNegative,
-    # Keys of JSON objects are strings.
-    "class_weight": Literal["balanced"] | list[tuple[_Label, WholePositive | _Positive]] | None,
-    "warm_start": bool,
-    "device": str,
-    "n_jobs": Annotated[int, Meta(ge=-(2**31), le=2**31)] | None,
-    "random_state": Annotated[int, Meta(ge=0, le=2**32 - 1)] | None,
-    "verbose": bool | _WholeNotNegative,
-    "categorical_features": Literal["from_dtype"] | list[str | bool | int] | None,
-    "dayfirst": bool | None,
-}
-Parameters: Any = defstruct("Parameters", list(PARAMETERS.items()), forbid_unknown_fields=True)
+#: The classifier's parameters that do not belong to one machine; `fit` checks their values.
+PARAMETERS = (
+    "dictionary",
+    "loss",
+    "scheme",
+    "solver",
+    "selection",
+    "removal",
+    "n_candidates",
+    "max_iter",
+    "l2",
+    "fit_intercept",
+    "standardize",
+    "clip",
+    "normalize",
+    "reselect",
+    "link",
+    "cv",
+    "ensemble",
+    "validation_fraction",
+    "n_iter_no_change",
+    "scoring",
+    "tol",
+    "class_weight",
+    "warm_start",
+    "device",
+    "n_jobs",
+    "random_state",
+    "verbose",
+    "categorical_features",
+    "dayfirst",
+)
+Parameters: Any = defstruct("Parameters", PARAMETERS, forbid_unknown_fields=True)
 
 
 class ClassesRecord(Record):
@@ -109,72 +105,70 @@ class LimitsRecord(Record):
 
 
 class StorageRecord(Record):
-    """Whether atoms are dense or sparse, their NumPy dtype, and their length."""
+    """Whether atoms are dense or sparse, and their length."""
 
     kind: Literal["dense", "csr_matrix", "csr_array"]
-    dtype: Literal["float64", "float32", "int64", "int32"]
     n_parameters: Annotated[int, Meta(ge=1, le=2**31 - 2)]
 
 
 class AtomRecord(Record):
-    """The step at which an atom entered; its row, or the places and values of non-zeros."""
+    """The step at which an atom entered, its coefficients, and its row.
+
+    A sparse row has its non-zeros only, and their `columns`.
+    """
 
     step: _Count
-    row: list[_Number] | UnsetType = UNSET
-    places: list[_Place] | UnsetType = UNSET
-    values: list[_Number] | UnsetType = UNSET
-
-
-class ModelAtomRecord(AtomRecord, kw_only=True):
-    """An atom with its coefficients."""
-
     coef: _PerOutput
+    row: list[Real]
+    columns: list[_Place] | UnsetType = UNSET
 
 
 class ModelRecord(Record):
-    """The decision values are the intercept plus the sum of coefficients times atoms."""
+    """The decision values are the intercept plus the sum of coefficients times atoms.
+
+    With a path, its other atoms are here too, with coefficients of zero.
+    """
 
     dictionary: PartRecord
-    loss: PartRecord
     scale: Annotated[list[_Positive], Meta(min_length=1)]
     limits: LimitsRecord | None
     intercept: _PerOutput
     storage: StorageRecord
-    atoms: list[ModelAtomRecord]
+    atoms: list[AtomRecord]
 
 
 class StepRecord(Record):
     """A step: for each output, the coefficients of its atoms in its own order.
 
-    If leaves are corrected, `leaves` has those of the newest trees; others did not change.
+    `k` is its number: records may skip steps, whose choices `chosen` then lists as well. If leaves
+    are corrected, `leaves` has the values of the newest trees; others did not change.
     """
 
+    k: _Count
     chosen: Annotated[list[Annotated[int, Meta(ge=-1, le=2**31 - 1)]], Meta(min_length=1)]
     removed: list[tuple[_Place, _Place]]
-    scores: list[_AnyReal]
-    objectives: list[_AnyReal]
+    scores: list[_RealOrName]
+    objectives: list[_RealOrName]
     intercept: _PerOutput
     coef: Annotated[list[list[Real]], Meta(min_length=1)]
     solver_iterations: _WholeNotNegative
-    residual: _AnyReal
+    residual: _RealOrName
     is_corrected: bool
     seconds: _NotNegative
-    validation_score: _AnyReal | None
-    leaves: list[list[Real]] | UnsetType = UNSET
+    validation_score: _RealOrName | None
+    leaves: list[list[Real]]
 
 
 class PathRecord(Record):
-    """All steps, atoms that were removed or entered after n_iter steps, and metrics if any."""
+    """All steps, also those after n_iter, and recorded metrics."""
 
     start: _PerOutput
     endings: Annotated[list[_StatusName | None], Meta(min_length=1)]
-    gone: list[_Place]
-    atoms: list[AtomRecord]
     steps: list[StepRecord]
-    metrics: dict[Literal["train", "validation"], dict[str, list[_AnyReal]]] | UnsetType = UNSET
+    metrics: dict[Literal["train", "validation"], dict[str, list[_RealOrName]]]
 
 
-class NumberOutputRecord(Record):
+class NumberOutputRecord(Record, tag_field="kind", tag="number"):
     """An output of a number: its value, whether it is missing, or a part of a date."""
 
     part: Literal["value", "missing", "month", "weekday", "hour"]
@@ -182,23 +176,55 @@ class NumberOutputRecord(Record):
     view: View
 
 
+class MarkRecord(Record, tag_field="kind", tag="mark"):
+    """An output of a category: whether its text is a level."""
+
+    level: _Place
+    view: View
+
+
+class LevelNumbersRecord(Record, tag_field="kind", tag="numbers"):
+    """An output of a category: a number for each level, and one for missing values."""
+
+    part: str
+    numbers: list[Real]
+    view: View
+
+
+OutputRecord = NumberOutputRecord | MarkRecord | LevelNumbersRecord
+
+
+class PlainInputsRecord(Record, tag_field="kind", tag="plain"):
+    """The columns are the inputs; fills, if any, replace missing values."""
+
+    fills: list[Real] | None
+
+
+class TableInputsRecord(Record, tag_field="kind", tag="table"):
+    """The inputs are the outputs of each column, ordered by their views."""
+
+    outputs: list[list[OutputRecord]]
+
+
+class MemberRecord(Record):
+    """One path: its model after n_iter steps, and what it sees of the columns."""
+
+    weight: Annotated[float, Meta(ge=0, le=1)]
+    n_iter: Annotated[int, Meta(ge=0, le=2**31 - 1)]
+    l2: _NotNegative
+    status: _StatusName
+    inputs: PlainInputsRecord | TableInputsRecord | None
+    model: ModelRecord
+    path: PathRecord | None
+
+
 class NumberRecord(Record, tag_field="kind", tag="number"):
     """A column of numbers or dates."""
 
     name: str
-    outputs: list[NumberOutputRecord]
-    unit: Literal["number", "days"]
+    unit: Unit
     style: Style
     accepts_text: bool
-
-
-class LevelOutputRecord(Record):
-    """Whether a text is a level, or a number for each level and for missing values."""
-
-    part: str
-    level: _Place | None
-    numbers: list[_AnyReal]
-    view: View
 
 
 class CategoryRecord(Record, tag_field="kind", tag="category"):
@@ -206,8 +232,6 @@ class CategoryRecord(Record, tag_field="kind", tag="category"):
 
     name: str
     levels: tuple[str, ...]
-    outputs: list[LevelOutputRecord]
-    is_unknown_missing: bool
 
 
 class SkippedRecord(Record, tag_field="kind", tag="skipped"):
@@ -217,46 +241,26 @@ class SkippedRecord(Record, tag_field="kind", tag="skipped"):
     reason: str
 
 
-class EncoderParameters(Record):
-    """The parameters of a TableEncoder."""
-
-    max_levels: WholePositive
-    min_count: WholePositive
-    dayfirst: bool | None
-
-
-class EncoderRecord(Record):
-    """The columns of a table, whose outputs are the inputs of the model.
-
-    With parameters they belong to a TableEncoder, otherwise to the classifier.
-    """
-
-    parameters: EncoderParameters | None
-    has_names: bool
-    columns: Annotated[list[NumberRecord | CategoryRecord | SkippedRecord], Meta(min_length=1)]
+ColumnRecord = NumberRecord | CategoryRecord | SkippedRecord
 
 
 class Document(Record):
     """A fitted classifier of fcgboost. See docs/model-file.md."""
 
     format: Literal["fcgboost model"]
-    version: Literal[6]
+    version: Literal[1]
     written_by: str
     about: dict[str, Any]
-    encoder: EncoderRecord | None
-    #: Replacements of missing values, if the inputs are plain numbers.
-    fills: list[Real] | None
     n_features: _Count
     feature_names: list[str] | None
+    #: How the columns of a table are read; null if all are plain numbers.
+    columns: list[ColumnRecord] | None
     classes: ClassesRecord
     parameters: Parameters
-    n_iter: Annotated[int, Meta(ge=0, le=2**31 - 1)]
     k0: _Count
-    l2: _NotNegative
-    status: _StatusName
-    feature_importances: list[_AnyReal] | None
+    loss: PartRecord
     link: LinkRecord | None
-    model: ModelRecord
-    path: PathRecord | None
-    #: Background rows for explanations, as atoms see them.
-    background: Annotated[list[list[_AnyReal]], Meta(min_length=1, max_length=MOST_ROWS)] | None
+    feature_importances: list[_RealOrName] | None
+    #: Background rows for explanations, as columns read them.
+    background: Annotated[list[list[_RealOrNaN]], Meta(min_length=1, max_length=MOST_ROWS)] | None
+    members: Annotated[list[MemberRecord], Meta(min_length=1, max_length=_MOST_MEMBERS)]

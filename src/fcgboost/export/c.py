@@ -4,35 +4,25 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 from textwrap import indent
-from typing import Any
 
 from fcgboost import __version__
 from fcgboost.calibration import LARGEST, PowerLink
 from fcgboost.export.c_sum import sum_code
 from fcgboost.export.c_table import table_code
-from fcgboost.export.c_text import PRECISIONS, Code, Program, comment, text_table
-from fcgboost.export.formula import formula_of
+from fcgboost.export.c_text import PRECISIONS, Program, comment, text_table
+from fcgboost.export.formula import Label, formula_of
 from fcgboost.files import write_whole
-
-_SHAPES = {
-    "gauss": "exp(-|(x - c) / s|^2 / (2 sigma^2))",
-    "polynomial": "(1 + <w, x> + b)^{degree}",
-    "sigmoid": "1 / (1 + exp(-(<w, x> + b)))",
-    "relu": "max(0, <w, x> + b)",
-    "linear": "<w, x> + b",
-    "step": "1 where <w, x> + b > 0",
-    "tree": "decision trees",
-}
+from fcgboost.prediction import BaseFCGBoost
 
 
-def to_c(model: Any, *, precision: str = "double", name: str = "fcgboost") -> str:
+def to_c(model: BaseFCGBoost, *, precision: str = "double", name: str = "fcgboost") -> str:
     """Return a model as a C99 header, also valid C++, that allocates no memory.
 
     Parameters
     ----------
-    model : classifier of fcgboost, or Pipeline of a TableEncoder and such a classifier
-        The fitted model.
+    model : fitted classifier of fcgboost
     precision : {"double", "float"}, default="double"
         The type of all numbers, in tables and in arithmetic.
     name : str, default="fcgboost"
@@ -41,7 +31,7 @@ def to_c(model: Any, *, precision: str = "double", name: str = "fcgboost") -> st
     Returns
     -------
     str
-        The source, whose opening comment lists the functions and the sizes of tables and text.
+        The source, whose opening comment lists the functions.
 
     Raises
     ------
@@ -68,71 +58,70 @@ def to_c(model: Any, *, precision: str = "double", name: str = "fcgboost") -> st
 
 
 def save_c(
-    model: Any, path: str | os.PathLike[str], *, precision: str = "double", name: str = "fcgboost"
+    model: BaseFCGBoost,
+    path: str | os.PathLike[str],
+    *,
+    precision: str = "double",
+    name: str = "fcgboost",
 ) -> int:
     """Save the result of `to_c` to a file, in full or not at all; return its size in bytes."""
     return write_whole(path, to_c(model, precision=precision, name=name))
 
 
 def _text(program: Program) -> str:
-    formula, name, real = program.formula, program.name, program.precision.real
-    n, n_inputs = formula.n_outputs, formula.n_features
-    if not formula.sources.is_table:
-        n_inputs = len(formula.sources.all)
+    formula = program.formula
+    name = program.name
+    real = program.precision.real
+    n = formula.n_outputs
+    if not formula.record.is_table:
         parts = [sum_code(program, f"{name}_decision")]
     else:
         decision = (
-            f"static inline void {name}_decision({program.row}, {real} out[{n}]) {{\n"
-            f"    {real} encoded[{formula.n_features}];\n"
-            f"    {name}_encode(x, encoded);\n"
-            f"    {name}_sum(encoded, out);\n"
+            f"static inline void {name}_decision({program.row}, {program.decision}) {{\n"
+            f"    {real} cells[{formula.n_cells}];\n"
+            f"    {name}_read(x, cells);\n"
+            f"    {name}_sum(cells, out);\n"
             "}\n"
         )
-        parts = [table_code(program), sum_code(program, f"{name}_sum"), Code(decision)]
+        parts = [table_code(program), sum_code(program, f"{name}_sum"), decision]
     parts.append(_prediction(program))
     if isinstance(formula.probability, PowerLink):
         parts.append(_link_probabilities(program, formula.probability))
     elif formula.probability is not None:
         parts.append(_probabilities(program))
     parts.append(_label(program))
-    needs = ["<math.h>"] + ["<string.h>"] * ("strcmp" in parts[0].text)
-    body = (
-        f"#ifndef {name}_H\n#define {name}_H\n\n"
+    needs = ["<math.h>"] + ["<string.h>"] * ("strcmp" in parts[0])
+    return (
+        _introduction(program)
+        + f"#ifndef {name}_H\n#define {name}_H\n\n"
         + "".join(f"#include {header}\n" for header in needs)
-        + f"\nenum {{ {name}_n_inputs = {n_inputs}, "
+        + f"\nenum {{ {name}_n_inputs = {formula.n_cells}, "
         + f"{name}_n_outputs = {n}, "
         + f"{name}_n_classes = {len(formula.labels)} }};\n\n"
-        + "\n".join("".join(table.text for table in part.tables) + part.text for part in parts)
+        + "\n".join(parts)
         + "\n#endif\n"
     )
-    tables = f"tables {sum(table.n_bytes for part in parts for table in part.tables)} bytes"
-    fixed = len(_introduction(program, f"{tables}, text  bytes") + body)
-    # The size of the text counts its own digits.
-    size = next(n for n in range(fixed, fixed + 20) if n == fixed + len(str(n)))
-    return _introduction(program, f"{tables}, text {size} bytes") + body
 
 
-def _introduction(program: Program, sizes: str) -> str:
-    formula, name, real = program.formula, program.name, program.precision.real
+def _introduction(program: Program) -> str:
+    formula = program.formula
+    name = program.name
+    real = program.precision.real
     meaning = "above 0 for class 1" if formula.n_outputs == 1 else "one per class, the largest wins"
-    lines = [f"{formula.sizes}; written by fcgboost {__version__}."]
-    if formula.blocks:
-        shapes = [_SHAPES[block.kind].format(degree=block.degree) for block in formula.blocks]
-        lines.append("Atoms are " + ",\n * ".join(shapes) + ".")
-    lines += [
-        f"Size: {sizes}.",
+    lines = [
+        f"{formula.sizes}; written by fcgboost {__version__}.",
         "",
         f"int {name}_predict({program.row}): the index of the class.",
         f"{_label_type(formula.labels)[0]}{name}_label(int index): the class of that index.",
-        f"void {name}_decision({program.row}, {real} out[{formula.n_outputs}]): {meaning}.",
+        f"void {name}_decision({program.row}, {program.decision}): {meaning}.",
     ]
     if formula.probability is not None:
         out = f"{real} out[{len(formula.labels)}]"
         lines.append(f"void {name}_proba({program.row}, {out}): the classes' probabilities.")
     notes = []
-    if not formula.sources.is_table and (formula.takes_missing or not formula.sources.is_raw):
+    if not formula.record.is_table and formula.takes_missing:
         notes.append("Inputs may be NAN, which is a missing value.")
-    if formula.limits is not None and formula.blocks:
+    if formula.is_clipped:
         notes.append("Inputs are clipped to limits that the training data gave.")
     lines += ["", *notes] if notes else []
     if formula.names is not None:
@@ -141,7 +130,7 @@ def _introduction(program: Program, sizes: str) -> str:
     return "/* " + "\n".join(f" * {line}".rstrip() for line in lines)[3:] + "\n */\n"
 
 
-def _prediction(program: Program) -> Code:
+def _prediction(program: Program) -> str:
     n = program.formula.n_outputs
     rest = "    return out[0] > 0;\n"
     if n > 1:
@@ -150,7 +139,7 @@ def _prediction(program: Program) -> Code:
             f"    for (int k = 1; k < {n}; k++) if (out[k] > out[best]) best = k;\n"
             "    return best;\n"
         )
-    return Code(
+    return (
         f"static inline int {program.name}_predict({program.row}) {{\n"
         f"    {program.precision.real} out[{n}];\n"
         f"    {program.name}_decision(x, out);\n"
@@ -158,9 +147,11 @@ def _prediction(program: Program) -> Code:
     )
 
 
-def _probabilities(program: Program) -> Code:
+def _probabilities(program: Program) -> str:
     """Write `class_probabilities` of the losses."""
-    formula, name, real = program.formula, program.name, program.precision.real
+    formula = program.formula
+    name = program.name
+    real = program.precision.real
     result = f"    return {program.precision.number(0.5)} * (1 + f);\n"
     if formula.probability == "squares":
         result = (
@@ -172,7 +163,7 @@ def _probabilities(program: Program) -> Code:
         f"    out[1] = {name}_probability(out[0]);\n"
         "    out[0] = 1 - out[1];\n}\n"
     )
-    return Code(
+    return (
         f"static inline {real} {name}_probability({real} f) {{\n"
         "    if (f > 1) f = 1;\n"
         "    if (f < -1) f = -1;\n"
@@ -182,17 +173,21 @@ def _probabilities(program: Program) -> Code:
     )
 
 
-def _link_probabilities(program: Program, link: PowerLink) -> Code:
+def _link_probabilities(program: Program, link: PowerLink) -> str:
     """Write the log-odds of a link, and their softmax."""
-    name, number, suffix = program.name, program.precision.number, program.precision.suffix
-    real, n = program.precision.real, len(program.formula.labels)
-    most, each = number(LARGEST), f"for (int k = 0; k < {n}; k++)"
+    name = program.name
+    number = program.precision.number
+    suffix = program.precision.suffix
+    real = program.precision.real
+    n = len(program.formula.labels)
+    most = number(LARGEST)
+    each = f"for (int k = 0; k < {n}; k++)"
     if program.formula.n_outputs == 1:
         odds = f"    out[1] = {number(0.5)} * {name}_log_odds(out[0]);\n    out[0] = -out[1];\n"
     else:
         odds = f"    {each} out[k] = {name}_log_odds(out[k]);\n"
     power = f"pow{suffix}(1 + f * f, {number(0.5 * (link.power - 1.0))})"
-    return Code(
+    return (
         f"static inline {real} {name}_log_odds({real} f) {{\n"
         f"    if (f > {most}) f = {most};\n"
         f"    if (f < -{most}) f = -{most};\n"
@@ -206,7 +201,7 @@ def _link_probabilities(program: Program, link: PowerLink) -> Code:
         f"    {each} if (out[k] > top) top = out[k];\n"
         f"    {each} total += out[k] = exp{suffix}(out[k] - top);\n"
         f"    {each} out[k] /= total;\n"
-        "}\n",
+        "}\n"
     )
 
 
@@ -217,7 +212,9 @@ def _projection(program: Program) -> str:
     excess of all entries above a t that is too small is again too small, and larger, until the
     entries above it stay the same (Michelot, 1986). With the largest entry at 0, -1 is too small.
     """
-    name, real, n = program.name, program.precision.real, program.formula.n_outputs
+    name = program.name
+    real = program.precision.real
+    n = program.formula.n_outputs
     half = program.precision.number(0.5)
     each = f"for (int k = 0; k < {n}; k++)"
     return (
@@ -243,29 +240,29 @@ def _projection(program: Program) -> str:
     )
 
 
-def _label_type(labels: list[Any]) -> tuple[str, list[str]]:
+def _label_type(labels: Sequence[Label]) -> tuple[str, list[str]]:
     """Return the C type of labels, with the space or star that follows it, and its literals."""
+    integers = [label for label in labels if isinstance(label, int)]
     if isinstance(labels[0], bool):
-        return "int ", [str(int(label)) for label in labels]
-    if isinstance(labels[0], int):
-        if max(map(abs, labels)) < 2**31:
-            return "long ", [f"{label}L" for label in labels]
-        if max(labels) >= 2**63:
-            return "unsigned long long ", [f"{label}ULL" for label in labels]
+        return "int ", [str(int(label)) for label in integers]
+    if integers:
+        if max(map(abs, integers)) < 2**31:
+            return "long ", [f"{label}L" for label in integers]
+        if max(integers) >= 2**63:
+            return "unsigned long long ", [f"{label}ULL" for label in integers]
         # The smallest number has no literal: its minus is an operator.
-        literals = [f"({label + 1}LL - 1)" if label < 0 else f"{label}LL" for label in labels]
+        literals = [f"({label + 1}LL - 1)" if label < 0 else f"{label}LL" for label in integers]
         return "long long ", literals
-    if isinstance(labels[0], float):
-        return "double ", [PRECISIONS["double"].number(label) for label in labels]
-    return "const char *", []
+    floats = [label for label in labels if isinstance(label, float)]
+    return "double " if floats else "const char *", list(map(PRECISIONS["double"].number, floats))
 
 
-def _label(program: Program) -> Code:
+def _label(program: Program) -> str:
     labels = program.formula.labels
     kind, literals = _label_type(labels)
     if literals:
         table = f"static const {kind}labels[] = {{ {', '.join(literals)} }};\n"
     else:
-        table = text_table("labels", labels).text
+        table = text_table("labels", list(map(str, labels)))
     body = indent(f"{table}return labels[index];\n", "    ")
-    return Code(f"static inline {kind}{program.name}_label(int index) {{\n{body}}}\n")
+    return f"static inline {kind}{program.name}_label(int index) {{\n{body}}}\n"

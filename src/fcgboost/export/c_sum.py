@@ -2,175 +2,182 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
 from textwrap import indent
-from typing import Any
 
 import numpy as np
 
-from fcgboost.arrays import host
+from fcgboost.arrays import to_numpy
 from fcgboost.clipping import within_reach
-from fcgboost.export.c_origin import origin_of, shift_block, usual_of
 from fcgboost.export.c_text import (
     Code,
     Precision,
     Program,
-    Table,
-    fields_of,
     index_table,
     matrix_tables,
     numbers,
     real_table,
     set_table,
 )
-from fcgboost.export.formula import Block, merge_linear
+from fcgboost.export.formula import Block, Forest, Summand, forest_of, merge_linear
+from fcgboost.export.sources import Input, Way, numbers_of_levels
+
+# Centres as lists of entries need |x|^2, which cancels where columns are many units from zero.
+_NEAR = 4.0
 
 
-def sum_code(program: Program, function: str) -> Code:
-    """Write the function of decision values."""
-    formula, name, precision = program.formula, program.name, program.precision
-    real, blocks = precision.real, formula.blocks
-    is_made = not (formula.sources.is_table or formula.sources.is_raw)
-    is_changed = bool(blocks) and (is_made or formula.bounds is not None)
-    n = formula.n_features if formula.sources.is_table else len(formula.sources.all)
-    row, out = f"{'raw' if is_changed else 'x'}[{n}]", f"{real} out[{formula.n_outputs}]"
-    parts = [] if blocks else [Code("(void)x;\n")]
-    if is_changed:
-        parts.append(_preparation(program))
+def sum_code(program: Program, function: str) -> str:
+    """Write the function of decision values: summand by summand, with one array of inputs."""
+    formula = program.formula
+    sizes = [summand.n_inputs for summand in formula.summands if not summand.is_raw]
+    parts = [] if formula.summands else ["(void)x;\n"]
+    if sizes:
+        parts.append(f"{program.precision.real} inputs[{max(sizes)}];\n")
     parts.append(_start(program))
-    origin = origin_of(formula, precision)
-    if origin is not None:
-        parts.append(Code("", [real_table(f"{name}_origin", origin, precision)]))
-    names = fields_of(block.name for block in blocks)
-    for block, own_name in zip(blocks, names, strict=True):
-        j = f"j + {block.inputs.start}" if block.inputs.start else "j"
-        point = f"x[{j}]" if origin is None else f"(x[{j}] - {name}_origin[{j}])"
-        # Several planes told where the data lie: their sum is one plane, which does not.
-        own = merge_linear(shift_block(block, origin))
-        if len(blocks) == 1:
-            parts.append(_block_code(program, own, point))
-        else:
-            code = _block_code(replace(program, name=f"{name}_{own_name}"), own, point)
-            parts.append(Code(f"{{\n{indent(code.text, '    ')}}}\n", code.tables))
-    body = indent("".join(part.text for part in parts), "    ")
-    text = f"static inline void {function}(const {real} {row}, {out}) {{\n{body}}}\n"
-    return Code(text, [table for part in parts for table in part.tables])
+    for summand in formula.summands:
+        scopes = [] if summand.is_raw else [_preparation(program, summand)]
+        scopes += [_block_code(program, summand, block) for block in summand.blocks]
+        parts += [f"{{\n{indent(scope, '    ')}}}\n" for scope in scopes]
+    body = indent("".join(parts), "    ")
+    return f"static inline void {function}({program.cells}, {program.decision}) {{\n{body}}}\n"
 
 
-def _preparation(program: Program) -> Code:
-    """Write what makes x of the raw inputs: values for missing ones, marks, and limits."""
-    name, precision, n = program.name, program.precision, program.formula.n_features
-    given, bounds, clipped = _filling(program), program.formula.bounds, "v"
-    tables = list(given.tables)
-    if bounds is not None:
-        bounds = within_reach(bounds, program.formula.scale, precision.reach)
-        low = numbers(f"{name}_low", precision.bounded(bounds.low), precision)
-        high = numbers(f"{name}_high", precision.bounded(bounds.high), precision)
-        tables += [*low.tables, *high.tables]
+def _preparation(program: Program, summand: Summand) -> str:
+    """Write what makes inputs of the numbers of a row, within their limits."""
+    precision = program.precision
+    cells = [entry.cell for entry in summand.inputs]
+    ways = _ways(summand.inputs, precision)
+    tables = ways.declarations
+    number = "x[j]"
+    if cells != list(range(len(cells))):
+        number = "x[cells[j]]"
+        tables += index_table("cells", cells)
+    clipped = "v"
+    if summand.bounds is not None:
+        bounds = within_reach(summand.bounds, summand.scale, precision.reach)
+        low = numbers("low", precision.bounded(bounds.low), precision)
+        high = numbers("high", precision.bounded(bounds.high), precision)
+        tables += low.declarations + high.declarations
         # NaN is neither below nor above anything.
         clipped = f"v < {low.text} ? {low.text} : v > {high.text} ? {high.text} : v"
-    text = (
-        f"{precision.real} x[{n}];\n"
-        f"for (int j = 0; j < {n}; j++) {{\n"
-        f"    const {precision.real} v = {given.text};\n"
-        f"    x[j] = {clipped};\n"
+    return (
+        f"{tables}"
+        f"for (int j = 0; j < {len(cells)}; j++) {{\n"
+        f"    {precision.real} v = {number};\n"
+        f"{indent(ways.text, '    ')}"
+        f"    inputs[j] = {clipped};\n"
         "}\n"
     )
-    return Code(text, tables)
 
 
-def _filling(program: Program) -> Code:
-    """Write the expression for input j of a row of numbers."""
-    name, sources = program.name, program.formula.sources
-    if sources.is_table or sources.is_raw:
-        return Code("raw[j]")
-    columns, outputs = zip(*sources.in_order, strict=True)
-    raw, tables = "raw[j]", []
-    if columns != tuple(range(len(sources.all))):
-        raw = f"raw[{name}_sources[j]]"
-        tables.append(index_table(f"{name}_sources", list(columns)))
-    # Missing values stay, or have a number that stands for them; marks are 1 there, else 0.
-    kinds = [2 if one.part == "missing" else int(one.fill is not None) for one in outputs]
-    fills = [1.0 if one.part == "missing" else one.fill or 0.0 for one in outputs]
-    tables.append(real_table(f"{name}_fills", fills, program.precision))
-    if set(kinds) == {1}:
-        return Code(f"isnan({raw}) ? {name}_fills[j] : {raw}", tables)
-    tables.append(index_table(f"{name}_gaps", kinds))
-    gap, present = f"{name}_gaps[j] ? {name}_fills[j] : {raw}", f"{name}_gaps[j] < 2 ? {raw} : 0"
-    return Code(f"isnan({raw}) ? ({gap}) : ({present})", tables)
+def _ways(inputs: Sequence[Input], precision: Precision) -> Code:
+    """Write what makes input j of its cell v."""
+    ways = [entry.way for entry in inputs]
+    given, table = numbers_of_levels(inputs)
+    number = numbers("given", given, precision)
+    bits = f"{precision.number(1.0)} : {precision.number(0.0)}"
+    values = {
+        Way.KEEP: "v",
+        Way.FILL: f"isnan(v) ? {number.text} : v",
+        Way.IS_GAP: f"isnan(v) ? {bits}",
+        Way.IS_LEVEL: f"v == {number.text} ? {bits}",
+        Way.LOOK_UP: f"numbers[(int)(v + {number.text})]",
+    }
+    present = [way for way in values if way in ways and way != Way.KEEP]
+    tables = number.declarations if {*present} - {Way.IS_GAP} else ""
+    if table:
+        tables += real_table("numbers", table, precision)
+    if len(set(ways)) == 1:
+        return Code(tables, "".join(f"v = {values[way]};\n" for way in present))
+    tables += index_table("ways", list(map(int, ways)))
+    branches = [f"if (ways[j] == {way:d}) v = {values[way]};\n" for way in present]
+    return Code(tables, "else ".join(branches))
 
 
-def _start(program: Program) -> Code:
-    intercept, precision = program.formula.intercept, program.precision
+def _start(program: Program) -> str:
+    intercept = program.formula.intercept
+    precision = program.precision
     if len(intercept) == 1:
-        return Code(f"out[0] = {precision.number(intercept[0])};\n")
-    table = f"{program.name}_intercept"
-    loop = f"for (int k = 0; k < {len(intercept)}; k++) out[k] = {table}[k];\n"
-    return Code(loop, [real_table(table, intercept, precision)])
+        return f"out[0] = {precision.number(intercept[0])};\n"
+    loop = f"for (int k = 0; k < {len(intercept)}; k++) out[k] = intercept[k];\n"
+    return real_table("intercept", intercept, precision) + loop
 
 
-def _block_code(program: Program, block: Block, point: str) -> Code:
-    """Write the loop over the atoms of one kind; `point` is the expression for input j."""
-    write: Any = {"gauss": _gauss, "tree": _trees}.get(block.kind, _plane)
-    value, addition = write(program, block, point), _addition(program, block)
-    text = (
-        f"{value.before}{addition.before}"
+def _block_code(program: Program, summand: Summand, block: Block) -> str:
+    """Write the loop over the atoms of one kind."""
+    block = merge_linear(block)
+    write = {"gauss": _gauss, "tree": _trees}.get(block.kind, _plane)
+    value = write(program, summand, block)
+    addition = _addition(block, program.precision)
+    return (
+        f"{value.declarations}{addition.declarations}"
         f"for (int i = 0; i < {block.n_atoms}; i++) {{\n"
         f"{indent(value.text + addition.text, '    ')}}}\n"
     )
-    return Code(text, [*value.tables, *addition.tables])
 
 
-def _addition(program: Program, block: Block) -> Code:
-    coef, n_outputs = f"{program.name}_coef", len(block.coef)
+def _addition(block: Block, precision: Precision) -> Code:
+    n_outputs = len(block.coef)
     if np.array_equal(block.coef, np.eye(n_outputs)):
-        return Code("out[i] += value;\n")
+        return Code("", "out[i] += value;\n")
     if n_outputs == 1:
-        table = real_table(coef, block.coef[0], program.precision)
-        return Code(f"out[0] += {coef}[i] * value;\n", [table])
-    is_sparse, tables = matrix_tables(coef, np.ascontiguousarray(block.coef.T), program.precision)
+        coef = numbers(
+            "coef",
+            block.coef[0],
+            precision,
+            index="i",
+        )
+        return Code(coef.declarations, f"out[0] += {coef.text} * value;\n")
+    is_sparse, tables = matrix_tables("coef", np.ascontiguousarray(block.coef.T), precision)
     if is_sparse:
-        loop = f"for (; g < {coef}_ends[i]; g++) out[{coef}_places[g]] += {coef}[g] * value;\n"
-        return Code(loop, tables, "int g = 0;\n")
-    return Code(f"for (int k = 0; k < {n_outputs}; k++) out[k] += {coef}[i][k] * value;\n", tables)
+        entry = "out[coef_columns[coef_at]] += coef[coef_at] * value;"
+        return Code(tables, f"for (; coef_at < coef_ends[i]; coef_at++) {entry}\n")
+    return Code(tables, f"for (int k = 0; k < {n_outputs}; k++) out[k] += coef[i][k] * value;\n")
 
 
-def _gauss(program: Program, block: Block, point: str) -> Code:
+def _input(summand: Summand, block: Block, number: str = "j") -> str:
+    """Return the expression for an input of the block."""
+    row = "x" if summand.is_raw else "inputs"
+    return f"{row}[{number} + {block.inputs.start}]" if block.inputs.start else f"{row}[{number}]"
+
+
+def _gauss(program: Program, summand: Summand, block: Block) -> Code:
     """Write exp(-z), z the squared distance in units of sqrt(2) sigma."""
-    name, precision = program.name, program.precision
-    is_sparse, tables = matrix_tables(f"{name}_centers", block.rows, precision)
-    if is_sparse:
-        block = replace(block, rows=host(block.rows))
-        usual = precision.round(usual_of(program.formula, block))
-        if usual.any():
-            rows = block.rows - usual
-            is_sparse, tables = matrix_tables(f"{name}_centers", rows, precision)
-            tables.append(real_table(f"{name}_usual", usual, precision))
-            point = f"({point} - {name}_usual[j])"
-    widths, units = np.sqrt(2.0) * block.last, 1.0 / program.formula.scale[block.inputs]
+    precision = program.precision
+    point = _input(summand, block)
+    centers = to_numpy(block.vectors)
+    scale = summand.scale[block.inputs]
+    if (np.abs(np.median(centers, axis=0)) <= _NEAR * scale).all():
+        is_sparse, tables = matrix_tables("centers", block.vectors, precision)
+    else:
+        is_sparse = False
+        tables = real_table("centers", centers, precision)
+    widths = np.sqrt(2.0) * block.last
+    units = 1.0 / scale
     exponent = "-z"
     if (widths == widths[0]).all():
         units = units / widths[0]
     else:
-        exponent = f"-z * {name}_steepness[i]"
-        tables.append(real_table(f"{name}_steepness", widths**-2.0, precision))
-    own = numbers(f"{name}_units", units, precision)
-    unit, tables = own.text, [*tables, *own.tables]
-    real, each = precision.real, f"for (int j = 0; j < {len(units)}; j++)"
+        exponent = "-z * steepness[i]"
+        tables += real_table("steepness", widths**-2.0, precision)
+    unit_code = numbers("units", units, precision)
+    unit = unit_code.text
+    tables += unit_code.declarations
+    real = precision.real
+    each = f"for (int j = 0; j < {len(units)}; j++)"
     value = f"const {real} value = exp{precision.suffix}({exponent});\n"
     if not is_sparse:
         distance = (
             f"{real} z = 0;\n"
             f"{each} {{\n"
-            f"    const {real} gap = ({point} - {name}_centers[i][j]) * {unit};\n"
+            f"    const {real} gap = ({point} - centers[i][j]) * {unit};\n"
             "    z += gap * gap;\n"
             "}\n"
         )
-        return Code(distance + value, tables)
+        return Code(tables, distance + value)
     # |x|^2, and what the few coordinates of a centre change: c (c - 2 x); far from 0 they cancel.
-    before = (
+    tables += (
         f"{real} length = 0;\n"
-        "int e = 0;\n"
         f"{each} {{\n"
         f"    const {real} gap = {point} * {unit};\n"
         "    length += gap * gap;\n"
@@ -178,89 +185,95 @@ def _gauss(program: Program, block: Block, point: str) -> Code:
     )
     distance = (
         f"{real} z = length;\n"
-        f"for (; e < {name}_centers_ends[i]; e++) {{\n"
-        f"    const int j = {name}_centers_places[e];\n"
-        f"    const {real} center = {name}_centers[e] * {unit};\n"
+        "for (; centers_at < centers_ends[i]; centers_at++) {\n"
+        "    const int j = centers_columns[centers_at];\n"
+        f"    const {real} center = centers[centers_at] * {unit};\n"
         f"    z += center * (center - 2 * {point} * {unit});\n"
         "}\n"
         "if (z < 0) z = 0;\n"
     )
-    return Code(distance + value, tables, before)
+    return Code(tables, distance + value)
 
 
-def _trees(program: Program, block: Block, point: str) -> Code:
+def _trees(program: Program, summand: Summand, block: Block) -> Code:
     """Write the value of the leaf that the inputs arrive at."""
-    name, precision, forest = program.name, program.precision, block.forest
+    precision = program.precision
+    forest = forest_of(block.atoms)
     is_leaf = forest.left == 0
     # Below a threshold is at most the largest number of this type that is not above it.
     values = precision.round_down(forest.value)
     values[is_leaf] = precision.round(forest.value[is_leaf])
-    tables = [
-        real_table(f"{name}_values", values, precision),
-        index_table(f"{name}_features", forest.feature.tolist()),
-        index_table(f"{name}_left", forest.left.tolist()),
-        index_table(f"{name}_roots", forest.roots),
-    ]
-    turn = _turn(program, block, tables)
-    text = (
-        f"int n = {name}_roots[i];\n"
-        f"while ({name}_left[n]) {{\n"
-        f"    const {precision.real} v = x[{name}_features[n]];\n"
-        f"{indent(turn, '    ')}"
-        f"    n += {name}_left[n] + right;\n"
-        "}\n"
-        f"const {precision.real} value = {name}_values[n];\n"
+    turn = _turn(precision, summand, forest)
+    tables = (
+        real_table("values", values, precision)
+        + index_table("features", forest.feature.tolist())
+        + index_table("left", forest.left.tolist())
+        + index_table("roots", forest.roots)
+        + turn.declarations
     )
-    return Code(text, tables)
+    text = (
+        "int n = roots[i];\n"
+        "while (left[n]) {\n"
+        f"    const {precision.real} v = {_input(summand, block, 'features[n]')};\n"
+        f"{indent(turn.text, '    ')}"
+        "    n += left[n] + right;\n"
+        "}\n"
+        f"const {precision.real} value = values[n];\n"
+    )
+    return Code(tables, text)
 
 
-def _turn(program: Program, block: Block, tables: list[Table]) -> str:
-    """Write whether inputs go right, and add the tables that this needs."""
-    name, forest = program.name, block.forest
-    takes_missing = program.formula.takes_missing | forest.is_category
+def _turn(precision: Precision, summand: Summand, forest: Forest) -> Code:
+    """Write whether inputs go right at node n."""
+    takes_missing = summand.takes_missing | forest.is_category
     is_missing_left = forest.is_missing_left & takes_missing
     if not is_missing_left.any() and not forest.sets:
-        return f"const int right = !(v <= {name}_values[n]);\n"
+        return Code("", "const int right = !(v <= values[n]);\n")
     kinds = np.where(is_missing_left, 0, 1) + 2 * forest.is_category
-    tables.append(index_table(f"{name}_kinds", kinds.tolist()))
+    tables = index_table("kinds", kinds.tolist())
     if not forest.sets:
-        return f"const int right = isnan(v) ? {name}_kinds[n] : v > {name}_values[n];\n"
-    tables.append(set_table(f"{name}_sets", forest.sets, forest.n_codes))
-    floor, place, bit = f"floor{program.precision.suffix}", f"(int){name}_values[n]", "(int)v"
+        return Code(tables, "const int right = isnan(v) ? kinds[n] : v > values[n];\n")
+    tables += set_table("sets", forest.sets, forest.n_codes)
+    floor = f"floor{precision.suffix}"
+    word = "(int)values[n]"
+    bit = "(int)v"
     if forest.n_codes > 64:
-        place, bit = f"4 * {place} + (int)v / 64", "(int)v % 64"
-    return (
-        f"int right = {name}_kinds[n] & 1;\n"
-        f"if ({name}_kinds[n] < 2) {{\n"
-        f"    if (!isnan(v)) right = v > {name}_values[n];\n"
+        word = f"4 * {word} + (int)v / 64"
+        bit = "(int)v % 64"
+    text = (
+        "int right = kinds[n] & 1;\n"
+        "if (kinds[n] < 2) {\n"
+        "    if (!isnan(v)) right = v > values[n];\n"
         f"}} else if (v >= 0 && v < {forest.n_codes} && v == {floor}(v)) {{\n"
-        f"    right = !({name}_sets[{place}] >> {bit} & 1);\n"
+        f"    right = !(sets[{word}] >> {bit} & 1);\n"
         "}\n"
     )
+    return Code(tables, text)
 
 
-def _plane(program: Program, block: Block, point: str) -> Code:
+def _plane(program: Program, summand: Summand, block: Block) -> Code:
     """Write the profile of z = <w, x> + b."""
-    name, precision = program.name, program.precision
-    is_sparse, tables = matrix_tables(f"{name}_weights", block.rows, precision)
+    precision = program.precision
+    point = _input(summand, block)
+    is_sparse, tables = matrix_tables("weights", block.vectors, precision)
     offsets = block.last + (1.0 if block.kind == "polynomial" else 0.0)
-    tables.append(real_table(f"{name}_offsets", offsets, precision))
+    tables += real_table("offsets", offsets, precision)
     if is_sparse:
         loop = (
-            f"for (; e < {name}_weights_ends[i]; e++) {{\n"
-            f"    const int j = {name}_weights_places[e];\n"
-            f"    z += {name}_weights[e] * {point};\n"
+            "for (; weights_at < weights_ends[i]; weights_at++) {\n"
+            "    const int j = weights_columns[weights_at];\n"
+            f"    z += weights[weights_at] * {point};\n"
             "}\n"
         )
     else:
-        each = f"for (int j = 0; j < {block.rows.shape[1]}; j++)"
-        loop = f"{each} z += {name}_weights[i][j] * {point};\n"
-    text = f"{precision.real} z = {name}_offsets[i];\n{loop}{_profile(block, precision)}"
-    return Code(text, tables, "int e = 0;\n" if is_sparse else "")
+        each = f"for (int j = 0; j < {block.vectors.shape[1]}; j++)"
+        loop = f"{each} z += weights[i][j] * {point};\n"
+    return Code(tables, f"{precision.real} z = offsets[i];\n{loop}{_profile(block, precision)}")
 
 
 def _profile(block: Block, precision: Precision) -> str:
-    real, half = precision.real, precision.number(0.5)
+    real = precision.real
+    half = precision.number(0.5)
     if block.kind == "polynomial":
         most = precision.number(precision.most ** (1.0 / block.degree))
         ends = f"if (z > {most}) z = {most};\nif (z < -{most}) z = -{most};\n"

@@ -2,33 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fcgboost.arrays import host
+from fcgboost.arrays import (
+    Array,
+    Codes,
+    Flags,
+    Matrix,
+    stack_rows,
+    to_numpy,
+)
 from fcgboost.calibration import PowerLink
+from fcgboost.checks import takes_missing
 from fcgboost.clipping import Limits
-from fcgboost.dictionaries import Array, Dictionary, PolynomialDictionary, UnionDictionary, growth
+from fcgboost.dictionaries import Dictionary, PolynomialDictionary, UnionDictionary
 from fcgboost.dictionaries.bins import N_CODES
-from fcgboost.export.sources import Sources, sources_of
-from fcgboost.io import split_model
+from fcgboost.dictionaries.nodes import (
+    CATEGORIES,
+    MISSING_LEFT,
+    MORE_WORDS,
+    WORD,
+    as_rows,
+    nodes_of,
+    sets_of,
+)
+from fcgboost.export.sources import Input, Record, Way, record_of
+from fcgboost.io import check_model
 from fcgboost.losses import CubedHinge, Loss, ProbabilityLoss, Square, SquaredHinge
-from fcgboost.model import Member, Model, by_family
-from fcgboost.training.checks import FAMILIES
+from fcgboost.members import Member
+from fcgboost.model import by_family
+from fcgboost.names import part_named
+from fcgboost.prediction import BaseFCGBoost
+from fcgboost.wording import count
+
+Label = bool | int | float | str
 
 _KINDS = {
-    kind: FAMILIES["dictionary"][1][kind]
+    kind: part_named("dictionary", kind)
     for kind in ("gauss", "polynomial", "sigmoid", "relu", "linear", "step", "tree")
 }
 # What the values of an atom depend on: a user's class that leaves these as they are, and only
 # proposes other atoms, is exported like its parent.
 _VALUES = ("evaluate", "prepared", "profile")
-# So many deviations from zero, floats are an eighth of a deviation apart.
-_FARTHEST, _BEYOND = 2.0**20, np.finfo(np.float64).max
+# Farther from zero than this many deviations, a float keeps fewer than 12 bits of a deviation.
+_FARTHEST = 2.0**12
+_BEYOND = np.finfo(np.float64).max
 _PROBABILITIES = {
     SquaredHinge.probability: "linear",
     Square.probability: "linear",
@@ -46,8 +68,8 @@ class Forest:
     value: Array
     #: How many nodes farther the left child is, with the right one behind it; 0 for a leaf.
     left: NDArray[np.int64]
-    is_missing_left: NDArray[np.bool_]
-    is_category: NDArray[np.bool_]
+    is_missing_left: Flags
+    is_category: Flags
     #: Sets of categories: whole numbers whose bits are codes that go left.
     sets: list[int]
     #: Codes below this are in sets or not; others go where missing values go.
@@ -59,7 +81,7 @@ class Forest:
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """The atoms of one kind."""
+    """The atoms of one family."""
 
     #: One of `_KINDS`.
     kind: str
@@ -69,58 +91,86 @@ class Block:
     coef: Array
     #: The inputs that the atoms see.
     inputs: slice
-    #: Centres or weights in the units of the inputs, an array or a CSR matrix; not of trees.
-    rows: Any = None
-    #: Widths or offsets; not of trees.
-    last: Any = None
-    #: Of trees only.
-    forest: Any = None
+    #: One row for each, an array or a CSR matrix.
+    atoms: Matrix
 
     @property
     def n_atoms(self) -> int:
         return int(self.coef.shape[1])
 
     @property
-    def name(self) -> str:
-        """The kind, and what tells it from others of its kind."""
-        return f"{self.kind}_{self.degree}" if self.kind == "polynomial" else self.kind
+    def vectors(self) -> Matrix:
+        """The centres or weights in the units of the inputs; not of trees."""
+        return self.atoms[:, :-1]
+
+    @property
+    def last(self) -> Array:
+        """The widths or offsets; not of trees."""
+        return to_numpy(self.atoms[:, -1:])[:, 0]
+
+
+@dataclass(frozen=True, eq=False)
+class Summand:
+    """The atoms of a member, or of all members that are forests."""
+
+    inputs: tuple[Input, ...]
+    #: What inputs are clipped to: the limits, and what keeps atoms finite.
+    bounds: Limits | None
+    #: One unit of each input, for distances.
+    scale: Array
+    #: One for each family.
+    blocks: list[Block]
+
+    @property
+    def n_inputs(self) -> int:
+        return len(self.inputs)
+
+    @property
+    def is_raw(self) -> bool:
+        """Whether inputs are the first cells of a row as they come."""
+        cells = tuple(map(Input, range(self.n_inputs)))
+        return self.bounds is None and self.inputs == cells
+
+    @property
+    def takes_missing(self) -> bool:
+        """Whether some input is NaN where a value is missing."""
+        return any(entry.way == Way.KEEP for entry in self.inputs)
 
 
 @dataclass(frozen=True, eq=False)
 class Formula:
-    """A sum of atoms with all that surrounds it, standardisation and labels included."""
+    """A sum of atoms with all that surrounds it, standardisation and labels included.
 
-    #: One for each kind of atoms.
-    blocks: list[Block]
+    The weights of members are in the coefficients and in the intercept.
+    """
+
+    summands: list[Summand]
+    n_members: int
     #: The kind of all atoms, or "union".
     kind: str
-    #: One unit of each input, for distances.
-    scale: Array
-    #: What inputs are clipped to.
-    limits: Limits | None
-    #: The same, and what keeps atoms finite.
-    bounds: Limits | None
-    #: Whether inputs that only trees see may be NaN.
-    takes_missing: bool
     intercept: Array
+    #: Whether a row of numbers may have gaps.
+    takes_missing: bool
+    #: Whether inputs are clipped to limits that the training data gave.
+    is_clipped: bool
     #: How a decision value becomes a probability: (1 + f) / 2 ("linear"), the ratio of the squares
     #: of 1 + f and 1 - f ("squares"), or a link; None where neither determines one.
     probability: str | PowerLink | None
     #: All bool, int, float or str.
-    labels: list[Any]
+    labels: list[Label]
     #: The names of the numbers of a row, where the training data had them.
     names: list[str] | None
-    #: What the inputs are made of.
-    sources: Sources
+    #: What a row consists of.
+    record: Record
 
     @property
     def n_atoms(self) -> int:
-        return sum(block.n_atoms for block in self.blocks)
+        return sum(block.n_atoms for summand in self.summands for block in summand.blocks)
 
     @property
-    def n_features(self) -> int:
-        """The number of inputs of the sum."""
-        return len(self.scale)
+    def n_cells(self) -> int:
+        """The number of numbers that a row is read as."""
+        return len(self.record.cells)
 
     @property
     def n_outputs(self) -> int:
@@ -130,118 +180,164 @@ class Formula:
     @property
     def sizes(self) -> str:
         """The sizes in words."""
-        atoms = "atom" if self.n_atoms == 1 else "atoms"
-        inputs = "input" if self.n_features == 1 else "inputs"
-        kinds = f"{self.kind} {atoms}"
-        if self.kind == "union":
-            kinds = f"{atoms} ({', '.join(block.kind for block in self.blocks)})"
-        return f"{self.n_atoms} {kinds}, {self.n_features} {inputs}, {len(self.labels)} classes"
+        atoms = count(self.n_atoms, f"{self.kind} atom")
+        if self.n_members > 1:
+            atoms += f" of {self.n_members} members"
+        return f"{atoms}, {count(self.n_cells, 'input')}, {len(self.labels)} classes"
 
 
-def formula_of(model: Any, real: str = "double") -> Formula:
+def formula_of(model: BaseFCGBoost, real: str = "double") -> Formula:
     """Take a fitted model apart; a ValueError says what cannot be exported with such inputs."""
-    encoder, classifier = split_model(model)
-    fitted = classifier.model_
-    is_union = isinstance(fitted.dictionary, UnionDictionary)
-    sources = sources_of(encoder, classifier)
-    names = None if sources.is_table else getattr(classifier, "feature_names_in_", None)
-    takes_missing = fitted.dictionary.takes_missing if sources.is_raw else sources.has_gaps
+    classifier = check_model(model)
+    members = classifier.members_
+    record = record_of(classifier)
+    names = None if record.is_table else getattr(classifier, "feature_names_in_", None)
+    kinds = {_member_kind(member) for member in members}
+    intercepts = [member.weight * member.model.intercept for member in members]
+    has_limits = any(member.model.limits is not None for member in members)
+    summands = _summands(members, record)
     formula = Formula(
-        blocks=list(_blocks(fitted)),
-        kind="union" if is_union else _kind(fitted.dictionary),
-        scale=fitted.scale,
-        limits=fitted.limits,
-        bounds=fitted.bounds,
-        takes_missing=bool(takes_missing),
-        intercept=fitted.intercept,
+        summands=summands,
+        n_members=len(members),
+        kind=kinds.pop() if len(kinds) == 1 else "union",
+        intercept=np.add.reduce(intercepts),
+        takes_missing=takes_missing(classifier),
+        is_clipped=has_limits and len(summands) > 0,
         probability=classifier.link_ or _probability(classifier._loss_),
-        labels=_labels(classifier.classes_),
+        labels=classifier.classes_.tolist(),
         names=None if names is None else [str(name) for name in names],
-        sources=sources,
+        record=record,
     )
     if real == "float":
-        _check_floats(formula)
+        for summand in formula.summands:
+            _check_floats(formula, summand)
     return formula
 
 
-def _check_floats(formula: Formula) -> None:
-    """Refuse a column so far from zero that floats hardly tell its values apart, by its name."""
-    sources, scale = formula.sources, formula.scale
-    far = np.array([abs(getattr(one, "fill", None) or np.inf) for _, one in sources.in_order])
-    for block in formula.blocks:
+def _check_floats(formula: Formula, summand: Summand) -> None:
+    """Refuse a column so far from zero that floats lose half of its digits, by its name."""
+    scale = summand.scale
+    fills = [entry.given if entry.way == Way.FILL else 0.0 for entry in summand.inputs]
+    far = np.array([abs(fill) or np.inf for fill in fills])
+    for block in summand.blocks:
         if block.kind == "tree":
-            forest = block.forest
+            forest = forest_of(block.atoms)
             is_number = (forest.left > 0) & ~forest.is_category
-            np.minimum.at(far, forest.feature[is_number], np.abs(forest.value[is_number]))
+            numbers = np.abs(forest.value[is_number])
+            np.minimum.at(far[block.inputs], forest.feature[is_number], numbers)
         elif block.kind == "gauss":
-            nearest = np.abs(host(block.rows)).min(axis=0)
+            nearest = np.abs(to_numpy(block.vectors)).min(axis=0)
             far[block.inputs] = np.minimum(far[block.inputs], nearest)
     # A threshold may be beyond all numbers. A constant, or what is not standardised, has unit 1.
     is_lost = (far > _FARTHEST * scale) & (far < _BEYOND) & (scale != 1.0)
-    for j in (sources.in_order[place][0] for place in np.flatnonzero(is_lost)):
-        name = sources.all[j].column.name or (formula.names or {j: f"x{j}"})[j]
+    for i in np.flatnonzero(is_lost)[:1]:
+        j = formula.record.cells[summand.inputs[i].cell].column
+        name = formula.record.columns[j].name or (formula.names or {j: f"x{j}"})[j]
         raise ValueError(
-            f"The column {name!r} lies so far from zero that floats cannot separate its values: "
-            "export with precision='double' (C), input_type='double' (ONNX), or subtract its mean."
+            f"The column {name!r} lies too far from zero for floats: "
+            "export with precision='double' (in ONNX input_type='double'), or subtract its mean."
         )
 
 
-def _blocks(model: Model) -> Iterator[Block]:
-    """Yield the atoms of every kind; an atom that no class uses adds nothing."""
-    used = np.flatnonzero((model.coef != 0.0).any(axis=0))
-    coef, whole = model.coef[:, used], slice(0, len(model.scale))
-    found: dict[tuple[str, int, int, int], list[Member]] = {}
-    for member in by_family(model.dictionary, model.atoms[used], whole.stop):
-        family, kind = member.family, _kind(member.family)
-        degree = int(family.degree) if isinstance(family, PolynomialDictionary) else 1
-        # Trees look at few inputs, wherever these are: all are one forest.
-        seen = whole if kind == "tree" else member.inputs
-        found.setdefault((kind, degree, seen.start, seen.stop), []).append(member)
-    for (kind, degree, *ends), members in found.items():
-        own, seen = np.hstack([coef[:, member.places] for member in members]), slice(*ends)
-        if kind == "tree":
-            yield Block(kind, degree, own, seen, forest=_forest_of(members))
-            continue
-        atoms = members[0].rows
-        if len(members) > 1:  # only unions have several, and their atoms are dense
-            atoms = np.vstack([member.rows for member in members])
-        yield Block(kind, degree, own, seen, atoms[:, :-1], host(atoms[:, -1]).reshape(-1))
+def _summands(members: Sequence[Member], record: Record) -> list[Summand]:
+    """Return the atoms of each member that has some; those of forests together."""
+    summands: list[Summand] = []
+    forests: list[Summand] = []
+    for member in members:
+        summand = Summand(
+            inputs=record.inputs_of(member),
+            bounds=member.model.bounds,
+            scale=member.model.scale,
+            blocks=list(_blocks(member)),
+        )
+        if summand.blocks:
+            # Only forests do without bounds.
+            (forests if summand.bounds is None else summands).append(summand)
+    return [*summands, _joined(forests)] if forests else summands
 
 
-def _forest_of(members: list[Member]) -> Forest:
+def _joined(forests: Sequence[Summand]) -> Summand:
+    """Return one forest that sees all that some forest sees."""
+    inputs = tuple(dict.fromkeys(entry for forest in forests for entry in forest.inputs))
+    positions = {entry: position for position, entry in enumerate(inputs)}
+    scale = np.ones(len(inputs))
+    blocks = []
+    for forest in forests:
+        seen = np.array([positions[entry] for entry in forest.inputs])
+        scale[seen] = forest.scale
+        blocks += [replace(block, atoms=_moved(block.atoms, seen)) for block in forest.blocks]
+    block = Block(
+        kind="tree",
+        degree=1,
+        coef=np.hstack([block.coef for block in blocks]),
+        inputs=slice(0, len(inputs)),
+        atoms=stack_rows([block.atoms for block in blocks]),
+    )
+    return Summand(
+        inputs=inputs,
+        bounds=None,
+        scale=scale,
+        blocks=[block],
+    )
+
+
+def _moved(atoms: Matrix, positions: Codes) -> Matrix:
+    """Return trees whose inputs have other positions."""
+    nodes = nodes_of(atoms).copy()
+    is_split = nodes[:, :, 0] >= 0.0
+    nodes[is_split, 0] = positions[nodes[is_split, 0].astype(np.intp)]
+    return as_rows(nodes)
+
+
+def _blocks(member: Member) -> Iterator[Block]:
+    """Yield the weighted atoms of every family; an atom that no class uses adds nothing."""
+    model = member.model
+    coef = member.weight * model.coef
+    used = np.flatnonzero((coef != 0.0).any(axis=0))
+    for part in by_family(model.dictionary, model.atoms[used], len(model.scale)):
+        is_polynomial = isinstance(part.family, PolynomialDictionary)
+        yield Block(
+            kind=_kind(part.family),
+            degree=int(part.family.degree) if is_polynomial else 1,
+            coef=coef[:, used[part.places]],
+            inputs=part.inputs,
+            atoms=part.rows,
+        )
+
+
+def forest_of(atoms: Matrix) -> Forest:
     """Lay out trees level by level: so a child is close to its parent."""
     nodes: list[Array] = []
     left: list[int] = []
     levels: list[int] = []
     roots = []
-    for first, row in ((member.inputs.start, row) for member in members for row in member.rows):
-        trees = growth.nodes_of(row[None])
-        tree = np.dstack([trees, growth.sets_of(trees)])[0]
-        tree[tree[:, 0] >= 0.0, 0] += first
+    trees = nodes_of(atoms)
+    for tree in np.dstack([trees, sets_of(trees)]):
         roots.append(len(left))
         nodes.append(tree[0])
         levels.append(0)
         while len(left) < len(nodes):
-            place, node = len(left), nodes[len(left)]
+            position = len(left)
+            node = nodes[position]
             is_leaf = node[0] == -1.0
-            left.append(0 if is_leaf else len(nodes) - place)
+            left.append(0 if is_leaf else len(nodes) - position)
             if not is_leaf:
                 nodes += list(tree[int(node[2]) : int(node[2]) + 2])
-                levels += [levels[place] + 1] * 2
+                levels += [levels[position] + 1] * 2
     feature, value, _, kind, *words = np.array(nodes).T.copy()
     kinds = np.where(feature < 0.0, 0.0, kind).astype(np.int64)
-    is_category = (kinds & growth.CATEGORIES) > 0
-    n_codes = N_CODES if (kinds >= growth.MORE_WORDS).any() else growth.WORD
+    is_category = (kinds & CATEGORIES) > 0
+    n_codes = N_CODES if (kinds >= MORE_WORDS).any() else WORD
     sets = [
-        sum(int(word) << growth.WORD * k for k, word in enumerate(own)) % 2**n_codes
-        for own in np.transpose(words)[is_category]
+        sum(int(word) << WORD * k for k, word in enumerate(node_words)) % 2**n_codes
+        for node_words in np.transpose(words)[is_category]
     ]
     value[is_category] = np.arange(len(sets))
     return Forest(
         feature=np.maximum(feature, 0.0).astype(np.int64),
         value=value,
         left=np.array(left, dtype=np.int64),
-        is_missing_left=(kinds & growth.MISSING_LEFT) > 0,
+        is_missing_left=(kinds & MISSING_LEFT) > 0,
         is_category=is_category,
         sets=sets,
         n_codes=n_codes,
@@ -255,18 +351,22 @@ def merge_linear(block: Block) -> Block:
     n_outputs = len(block.coef)
     if block.kind != "linear" or block.n_atoms <= n_outputs:
         return block
-    rows = np.asarray(block.coef @ block.rows)
-    return replace(block, coef=np.eye(n_outputs), rows=rows, last=block.coef @ block.last)
+    return replace(block, coef=np.eye(n_outputs), atoms=np.asarray(block.coef @ block.atoms))
+
+
+def _member_kind(member: Member) -> str:
+    dictionary = member.model.dictionary
+    return "union" if isinstance(dictionary, UnionDictionary) else _kind(dictionary)
 
 
 def _kind(dictionary: Dictionary) -> str:
-    found = type(dictionary)
-    for kind, known in _KINDS.items():
-        if all(getattr(found, name, None) is getattr(known, name, None) for name in _VALUES):
+    family = type(dictionary)
+    for kind, built_in in _KINDS.items():
+        if all(getattr(family, name, None) is getattr(built_in, name, None) for name in _VALUES):
             return kind
     raise ValueError(
-        f"{found.__name__} cannot be exported to C or ONNX: use one of "
-        f"{', '.join(known.__name__ for known in _KINDS.values())}, or a union of these."
+        f"{family.__name__} cannot be exported to C or ONNX: use one of "
+        f"{', '.join(part.__name__ for part in _KINDS.values())}, or a union of these."
     )
 
 
@@ -280,17 +380,6 @@ def _probability(loss: Loss) -> str | None:
             "SquaredHinge, Square or CubedHinge."
         )
     return form
-
-
-def _labels(classes: Any) -> list[Any]:
-    labels: list[Any] = classes.tolist()
-    for kind in (bool, int, float, str):
-        if all(isinstance(label, kind) for label in labels):
-            return labels
-    raise ValueError(
-        "Labels of mixed or unknown types cannot be exported: they must all be strings, integers, "
-        f"floats or booleans, got {labels}."
-    )
 
 
 def utf8(text: str, language: str) -> bytes:

@@ -4,39 +4,42 @@ from __future__ import annotations
 
 import json
 import os
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fcgboost import __version__
 from fcgboost.calibration import LARGEST, PowerLink
-from fcgboost.export.formula import Formula, formula_of, merge_linear
+from fcgboost.export.formula import Formula, formula_of, merge_linear, utf8
 from fcgboost.export.onnx_atoms import values_of
 from fcgboost.export.onnx_graph import IR_VERSION, ML, ML_OPSET, OPSET, Graph, import_onnx
-from fcgboost.export.onnx_table import declare_inputs, rows_of
+from fcgboost.export.onnx_table import cells_of, declare_inputs, inputs_of
 from fcgboost.files import write_whole
+from fcgboost.prediction import BaseFCGBoost
 
-_TYPES = {"float": "FLOAT", "double": "DOUBLE"}
+if TYPE_CHECKING:
+    from onnx import ModelProto, ValueInfoProto
+
+_TYPES = ("float", "double")
 _OUTPUTS = ("label", "probabilities", "decision")
 
 
-def to_onnx(model: Any, *, input_type: str = "float") -> Any:
+def to_onnx(model: BaseFCGBoost, *, input_type: str = "float") -> ModelProto:
     """Return a model as an ONNX graph of common operators.
 
     Arithmetic is in double precision, as in Python, whatever the types of inputs and outputs.
 
     Parameters
     ----------
-    model : classifier of fcgboost, or Pipeline of a TableEncoder and such a classifier
-        The fitted model.
+    model : fitted classifier of fcgboost
     input_type : {"float", "double"}, default="float"
         The type of numeric inputs, probabilities and decision values; dates are double.
 
     Returns
     -------
     onnx.ModelProto
-        The input is `X` of shape (n, n_features), or for a table with text or dates, and with an
-        encoder, one input of shape (n, 1) per column; NaN and empty strings are missing. The
+        The input is `X` of shape (n, n_features), or for a table with text or dates one
+        input of shape (n, 1) per column; NaN and empty strings are missing. The
         outputs are `label` of shape (n,), `probabilities` of shape (n, n_classes) if the model has
         them, and `decision` in the shape of `decision_function`.
 
@@ -51,28 +54,46 @@ def to_onnx(model: Any, *, input_type: str = "float") -> Any:
     onnx = import_onnx()
     if input_type not in _TYPES:
         raise ValueError(f"input_type must be one of {list(_TYPES)}, got {input_type!r}.")
-    formula, helper = formula_of(model, input_type), onnx.helper
-    real = getattr(onnx.TensorProto, _TYPES[input_type])
+    formula = formula_of(model, input_type)
+    helper = onnx.helper
+    real = getattr(onnx.TensorProto, input_type.upper())
     inputs = declare_inputs(formula, real, _OUTPUTS)
-    names = [given.name for given in inputs]
+    names = [info.name for info in inputs]
     graph = Graph([*_OUTPUTS, *names])
-    decision = _decision(graph, formula, rows_of(graph, formula, names))
-    outputs = _outputs(graph, formula, decision, real)
+    decision = _decision(graph, formula, cells_of(graph, formula, names))
+    outputs = _outputs(
+        graph,
+        formula,
+        decision,
+        real,
+    )
     note = f"A sum of atoms: {formula.sizes}."
-    tensors = (inputs, outputs, graph.constants)
-    made = helper.make_graph(graph.nodes, "fcgboost", *tensors, doc_string=note)
+    made = helper.make_graph(
+        graph.nodes,
+        name="fcgboost",
+        inputs=inputs,
+        outputs=outputs,
+        initializer=graph.constants,
+        doc_string=note,
+    )
     opsets = [helper.make_opsetid("", OPSET)]
     if any(node.domain == ML for node in graph.nodes):
         opsets.append(helper.make_opsetid(ML, ML_OPSET))
-    program = helper.make_model(made, opset_imports=opsets, doc_string=note, ir_version=IR_VERSION)
-    program.producer_name, program.producer_version = "fcgboost", __version__
+    program = helper.make_model(
+        made,
+        opset_imports=opsets,
+        doc_string=note,
+        ir_version=IR_VERSION,
+    )
+    program.producer_name = "fcgboost"
+    program.producer_version = __version__
     facts = {
         "dictionary": formula.kind,
         "n_atoms": str(formula.n_atoms),
         "classes": json.dumps(formula.labels),
     }
-    if formula.sources.is_table:
-        columns = [column.name for column, _ in formula.sources.used]
+    if formula.record.is_table:
+        columns = [formula.record.columns[j].name for j in formula.record.used]
         facts["columns"] = json.dumps(dict(zip(names, columns, strict=True)))
     elif formula.names is not None:
         facts["columns"] = json.dumps(formula.names)
@@ -80,90 +101,164 @@ def to_onnx(model: Any, *, input_type: str = "float") -> Any:
     return program
 
 
-def save_onnx(model: Any, path: str | os.PathLike[str], *, input_type: str = "float") -> int:
+def save_onnx(
+    model: BaseFCGBoost, path: str | os.PathLike[str], *, input_type: str = "float"
+) -> int:
     """Save the result of `to_onnx` to a file, in full or not at all; return its size in bytes."""
     return write_whole(path, to_onnx(model, input_type=input_type).SerializeToString())
 
 
-def _decision(graph: Graph, formula: Formula, x: str) -> str:
+def _decision(graph: Graph, formula: Formula, cells: str) -> str:
     """Return decision values, of shape (n, n_outputs)."""
-    intercept = graph.constant(formula.intercept[None, :])
-    if not formula.blocks:
-        n_rows = graph.add("Shape", x, start=0, end=1)
-        shape = graph.add("Concat", n_rows, graph.constant([formula.n_outputs], np.int64), axis=0)
-        return graph.add("Expand", intercept, shape)
-    if (bounds := formula.bounds) is not None:
-        # NaN is neither below nor above anything.
-        for comparison, limit in (("Less", bounds.low), ("Greater", bounds.high)):
-            row = graph.constant(limit[None, :])
-            x = graph.add("Where", graph.add(comparison, x, row), row, x)
-    total = intercept
-    for block in map(merge_linear, formula.blocks):
-        coef = block.coef / 2.0 if block.kind == "sigmoid" else block.coef
-        values = values_of(graph, formula, block, x)
-        product = graph.add("MatMul", values, graph.constant(coef.T))
-        total = graph.add("Add", product, total)
-    return total
+    total = graph.constant(formula.intercept[None, :])
+    for summand in formula.summands:
+        x = inputs_of(
+            graph,
+            summand,
+            cells,
+            formula.n_cells,
+        )
+        for block in map(merge_linear, summand.blocks):
+            values = values_of(
+                graph,
+                summand,
+                block,
+                x,
+            )
+            product = graph.add("MatMul", values, graph.constant(block.coef.T))
+            total = graph.add("Add", product, total)
+    return total if formula.summands else graph.per_row(cells, total)
 
 
-def _outputs(graph: Graph, formula: Formula, decision: str, real: int) -> list[Any]:
+def _outputs(graph: Graph, formula: Formula, decision: str, real: int) -> list[ValueInfoProto]:
     """Name the outputs; declare them."""
-    helper, labels = import_onnx().helper, formula.labels
-    is_pair, declare = formula.n_outputs == 1, helper.make_tensor_value_info
+    helper = import_onnx().helper
+    labels = formula.labels
+    is_pair = formula.n_outputs == 1
+    declare = helper.make_tensor_value_info
     if is_pair:
         squeezed = graph.add("Squeeze", decision, graph.constant([1], np.int64))
-        places = graph.cast(graph.add("Greater", squeezed, 0.0), "INT64")
+        positions = graph.cast(graph.add("Greater", squeezed, 0.0), "INT64")
     else:
-        places = graph.add("ArgMax", decision, axis=1, keepdims=0)
-    dtype: Any = object if isinstance(labels[0], str) else np.asarray(labels).dtype
-    if isinstance(labels[0], int) and max(labels) >= 2**63:
-        dtype = np.uint64
-    graph.output(graph.add("Gather", graph.constant(labels, dtype), places), "label")
-    infos = [declare("label", helper.np_dtype_to_tensor_dtype(np.dtype(dtype)), ["n"])]
+        positions = graph.add(
+            "ArgMax",
+            decision,
+            axis=1,
+            keepdims=0,
+        )
+    texts = [utf8(label, "ONNX") for label in labels if isinstance(label, str)]
+    dtype = np.dtype(object) if texts else np.array(labels).dtype
+    # NumPy makes floats of small integers beside some from 2**63 on.
+    if isinstance(labels[0], int) and dtype.kind == "f":
+        dtype = np.dtype(np.uint64)
+    kind = helper.np_dtype_to_tensor_dtype(dtype)
+    table = graph.constant(texts or labels, dtype)
+    graph.add(
+        "Gather",
+        table,
+        positions,
+        output="label",
+    )
+    infos = [declare("label", kind, ["n"])]
     if formula.probability is not None:
-        graph.output(_probabilities(graph, formula, decision), "probabilities", real)
+        graph.add(
+            "Cast",
+            _probabilities(graph, formula, decision),
+            output="probabilities",
+            to=real,
+        )
         infos.append(declare("probabilities", real, ["n", len(labels)]))
-    graph.output(squeezed if is_pair else decision, "decision", real)
+    graph.add(
+        "Cast",
+        squeezed if is_pair else decision,
+        output="decision",
+        to=real,
+    )
     return [*infos, declare("decision", real, ["n"] if is_pair else ["n", len(labels)])]
 
 
 def _probabilities(graph: Graph, formula: Formula, decision: str) -> str:
     """Return the probabilities of the link, or `class_probabilities` of the losses."""
     if isinstance(formula.probability, PowerLink):
-        return _apply_link(graph, formula.probability, decision, formula.n_outputs)
-    clipped = graph.add("Clip", decision, -1.0, 1.0)
+        return _apply_link(
+            graph,
+            formula.probability,
+            decision,
+            formula.n_outputs,
+        )
+    clipped = graph.add(
+        "Clip",
+        decision,
+        -1.0,
+        1.0,
+    )
     up = graph.add("Add", 1.0, clipped)
     if formula.probability == "linear":
         chance = graph.add("Mul", up, 0.5)
     else:
         down = graph.add("Sub", 1.0, clipped)
-        up, down = graph.add("Mul", up, up), graph.add("Mul", down, down)
+        up = graph.add("Mul", up, up)
+        down = graph.add("Mul", down, down)
         chance = graph.add("Div", up, graph.add("Add", up, down))
     if formula.n_outputs == 1:
-        return graph.add("Concat", graph.add("Sub", 1.0, chance), chance, axis=1)
+        return graph.add(
+            "Concat",
+            graph.add("Sub", 1.0, chance),
+            chance,
+            axis=1,
+        )
     tails = graph.add("Mul", graph.add("Sub", decision, clipped), 0.5)
     return _project(graph, graph.add("Add", chance, tails), formula.n_outputs)
 
 
 def _apply_link(graph: Graph, link: PowerLink, decision: str, n_outputs: int) -> str:
     """Return the softmax of the log-odds; of two classes, half of them each with opposite signs."""
-    f = graph.add("Clip", decision, -LARGEST, LARGEST)
+    f = graph.add(
+        "Clip",
+        decision,
+        -LARGEST,
+        LARGEST,
+    )
     squares = graph.add("Add", graph.add("Mul", f, f), 1.0)
     powers = graph.add("Pow", squares, 0.5 * (link.power - 1.0))
     slope = link.slope if n_outputs > 1 else 0.5 * link.slope
     odds = graph.add("Mul", graph.add("Mul", f, slope), powers)
     if n_outputs == 1:
-        odds = graph.add("Concat", graph.add("Neg", odds), odds, axis=1)
+        odds = graph.add(
+            "Concat",
+            graph.add("Neg", odds),
+            odds,
+            axis=1,
+        )
     return graph.add("Softmax", odds, axis=1)
 
 
 def _project(graph: Graph, points: str, n: int) -> str:
     """Return the projection onto the simplex."""
-    points = graph.add("Sub", points, graph.add("ReduceMax", points, axes=[1], keepdims=1))
-    largest = graph.add("TopK", points, graph.constant([n], np.int64), axis=1)
+    points = graph.add(
+        "Sub",
+        points,
+        graph.add(
+            "ReduceMax",
+            points,
+            axes=[1],
+            keepdims=1,
+        ),
+    )
+    largest = graph.add(
+        "TopK",
+        points,
+        graph.constant([n], np.int64),
+        axis=1,
+    )
     # Row j of the triangle sums the first j + 1 entries: not every runtime has CumSum.
     totals = graph.add("MatMul", largest, graph.constant(np.triu(np.ones((n, n)))))
     excess = graph.add("Sub", totals, 1.0)
     means = graph.add("Div", excess, graph.constant(np.arange(1.0, n + 1.0)[None, :]))
-    threshold = graph.add("ReduceMax", means, axes=[1], keepdims=1)
+    threshold = graph.add(
+        "ReduceMax",
+        means,
+        axes=[1],
+        keepdims=1,
+    )
     return graph.add("Max", graph.add("Sub", points, threshold), 0.0)

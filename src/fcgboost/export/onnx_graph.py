@@ -2,45 +2,67 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike, DTypeLike
 
-from fcgboost.export.formula import utf8
+if TYPE_CHECKING:
+    from onnx import NodeProto, TensorProto
 
 # Known to all runtimes of the last years; Shape with a range needs 15, what follows nothing newer.
-OPSET, ML_OPSET, IR_VERSION = 17, 3, 8
+OPSET = 17
+ML_OPSET = 3
+IR_VERSION = 8
 ML = "ai.onnx.ml"
 
 
-def import_onnx() -> Any:
+def import_onnx() -> ModuleType:
     """Return the package onnx."""
     try:
-        import onnx
+        return import_module("onnx")
     except ImportError as error:
         raise ImportError(
             "ONNX export needs the package onnx: pip install 'fcgboost[onnx]'."
         ) from error
-    return onnx
 
 
 class Graph:
     """Nodes and constants; tensors are known by their names, of which some are taken."""
 
-    def __init__(self, taken: Any) -> None:
+    def __init__(self, taken: Iterable[str]) -> None:
         self._onnx = import_onnx()
         self._taken = set(taken)
-        self.nodes: list[Any] = []
-        self.constants: list[Any] = []
+        self.nodes: list[NodeProto] = []
+        self.constants: list[TensorProto] = []
 
-    def add(self, operator: str, *inputs: str | float, domain: str = "", **attributes: Any) -> str:
-        """Add a node of tensors and numbers with one output that is used; return its name."""
-        names = [one if isinstance(one, str) else self.constant(one) for one in inputs]
-        output = self.name(operator)
-        # TopK has a second output, the places, which the checker wants to see.
-        outputs = [output, self.name("places")] if operator == "TopK" else [output]
+    def add(
+        self,
+        operator: str,
+        *inputs: str | float,
+        domain: str = "",
+        output: str = "",
+        **attributes: object,
+    ) -> str:
+        """Add a node of tensors and numbers; return the name of its output, a new one if not given.
+
+        Other outputs, if any, are not used.
+        """
+        names = [value if isinstance(value, str) else self.constant(value) for value in inputs]
+        output = output or self.name(operator)
+        # TopK has a second output, the positions, which the checker wants to see.
+        outputs = [output, self.name("positions")] if operator == "TopK" else [output]
         self.nodes.append(
-            self._onnx.helper.make_node(operator, names, outputs, domain=domain, **attributes)
+            self._onnx.helper.make_node(
+                operator,
+                names,
+                outputs,
+                domain=domain,
+                **attributes,
+            )
         )
         return output
 
@@ -48,27 +70,27 @@ class Graph:
         """Return a tensor in another type, named as in ONNX."""
         return self.add("Cast", tensor, to=getattr(self._onnx.TensorProto, kind))
 
-    def output(self, tensor: str, name: str, cast: int | None = None) -> None:
-        """Name a tensor as an output, and cast it where a type is given."""
-        operator, attributes = ("Identity", {}) if cast is None else ("Cast", {"to": cast})
-        node = self._onnx.helper.make_node(operator, [tensor], [name], **attributes)
-        self.nodes.append(node)
+    def per_row(self, x: str, row: str) -> str:
+        """Return a row as often as x has rows."""
+        n_rows = self.add(
+            "Shape",
+            x,
+            start=0,
+            end=1,
+        )
+        one = self.constant([1], np.int64)
+        return self.add("Expand", row, self.add("Concat", n_rows, one, axis=0))
 
-    def constant(self, values: Any, dtype: Any = np.float64) -> str:
-        """Add an array, or a list of texts (dtype=object); return its name."""
+    def constant(self, values: ArrayLike, dtype: DTypeLike = np.float64) -> str:
+        """Add an array; return its name."""
         name = self.name("constant")
-        if dtype is object:
-            kind, texts = self._onnx.TensorProto.STRING, [utf8(text, "ONNX") for text in values]
-            tensor = self._onnx.helper.make_tensor(name, kind, [len(texts)], texts)
-        else:
-            array = np.ascontiguousarray(np.asarray(values, dtype=dtype))
-            tensor = self._onnx.numpy_helper.from_array(array, name)
-        self.constants.append(tensor)
+        array = np.ascontiguousarray(np.asarray(values, dtype=dtype))
+        self.constants.append(self._onnx.numpy_helper.from_array(array, name))
         return name
 
-    def integers(self, values: Any) -> str:
+    def integers(self, values: ArrayLike) -> str:
         """Add whole numbers from 0 on, which take few bytes each; return them as int64."""
-        types: list[Any] = [np.uint8, np.int16, np.int32, np.int64]
+        types = (np.uint8, np.int16, np.int32, np.int64)
         largest = int(np.max(values, initial=0))
         small = next(dtype for dtype in types if largest <= np.iinfo(dtype).max)
         return self.cast(self.constant(values, small), "INT64")

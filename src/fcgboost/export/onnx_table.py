@@ -1,82 +1,153 @@
-"""The rows of a table in ONNX: its inputs, and what makes the inputs of the sum of them."""
+"""The rows of a graph: its inputs, the numbers they are read as, and what atoms see of these."""
 
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fcgboost.export.formula import Formula, utf8
+from fcgboost.export.formula import Formula, Summand, utf8
 from fcgboost.export.onnx_graph import ML, Graph, import_onnx
-from fcgboost.export.sources import Source, Sources
+from fcgboost.export.sources import Way, numbers_of_levels
 from fcgboost.tables import CategoryColumn, NumberColumn
 from fcgboost.tables.dates import ROUNDING
 
+if TYPE_CHECKING:
+    from onnx import ValueInfoProto
 
-def declare_inputs(formula: Formula, real: int, outputs: tuple[str, ...]) -> list[Any]:
+
+def declare_inputs(formula: Formula, real: int, outputs: tuple[str, ...]) -> list[ValueInfoProto]:
     """Declare the inputs: one of all numbers, or one for every column of a table."""
-    declare, types = import_onnx().helper.make_tensor_value_info, import_onnx().TensorProto
-    if not formula.sources.is_table:
+    declare = import_onnx().helper.make_tensor_value_info
+    types = import_onnx().TensorProto
+    record = formula.record
+    if not record.is_table:
         note = "" if formula.names is None else f"Columns: {json.dumps(formula.names)}."
-        return [declare("X", real, ["n", len(formula.sources.all)], doc_string=note)]
-    inputs, taken = [], set(outputs)
-    for column, _ in formula.sources.used:
+        return [
+            declare(
+                "X",
+                real,
+                ["n", formula.n_cells],
+                doc_string=note,
+            )
+        ]
+    inputs = []
+    taken = set(outputs)
+    for j in record.used:
+        column = record.columns[j]
         name = utf8(column.name, "ONNX").decode() or "column"
         while name in taken:
             name += "_"
         taken.add(name)
-        kind, note = types.STRING, "Texts; an empty one is missing."
+        kind = types.STRING
+        note = "Texts; an empty one is missing."
         if isinstance(column, NumberColumn):
             is_date = column.unit == "days"
             # A float has no room for the hours of a date.
             kind = types.DOUBLE if is_date else real
             note = f"{'Days since 1970-01-01' if is_date else 'Numbers'}; NaN is missing."
-        inputs.append(declare(name, kind, ["n", 1], doc_string=note))
+        inputs.append(
+            declare(
+                name,
+                kind,
+                ["n", 1],
+                doc_string=note,
+            )
+        )
     return inputs
 
 
-def rows_of(graph: Graph, formula: Formula, names: list[str]) -> str:
-    """Return the inputs of the sum, of shape (n, n_features), in double precision."""
-    sources = formula.sources
-    if not sources.is_table:
-        X = graph.cast(names[0], "DOUBLE")
-        return X if sources.is_raw else _filled(graph, sources, X)
-    pieces: dict[int, str] = {}
-    for source, name in zip(sources.used, names, strict=True):
-        write = _levels if isinstance(source.column, CategoryColumn) else _numbers
-        pieces |= write(graph, source, name)
-    ordered = [piece for _, piece in sorted(pieces.items())]
-    return ordered[0] if len(ordered) == 1 else graph.add("Concat", *ordered, axis=1)
+def cells_of(graph: Graph, formula: Formula, names: list[str]) -> str:
+    """Return the numbers that rows are read as, of shape (n, n_cells), in double precision."""
+    record = formula.record
+    if not record.is_table:
+        return graph.cast(names[0], "DOUBLE")
+    tensors = dict(zip(record.used, names, strict=True))
+    columns = {}
+    for j, tensor in tensors.items():
+        column = record.columns[j]
+        if isinstance(column, CategoryColumn):
+            tensor = _codes(graph, column, tensor)
+        columns[j] = graph.cast(tensor, "DOUBLE")
+    cells = [
+        columns[cell.column]
+        if cell.part in ("value", "level")
+        else _part_of_date(graph, cell.part, columns[cell.column])
+        for cell in record.cells
+    ]
+    return cells[0] if len(cells) == 1 else graph.add("Concat", *cells, axis=1)
 
 
-def _filled(graph: Graph, sources: Sources, X: str) -> str:
-    """Return numbers without gaps, marks of gaps, and numbers with gaps, from rows of numbers."""
-    columns, outputs = zip(*sources.in_order, strict=True)
-    if columns != tuple(range(len(sources.all))):
-        X = graph.add("Gather", X, graph.constant(columns, np.int64), axis=1)
-    is_gap, is_mark = graph.add("IsNaN", X), [one.part == "missing" for one in outputs]
-    fills = np.array([np.nan if one.fill is None else one.fill for one in outputs])
-    filled = graph.add("Where", is_gap, graph.constant(fills[None, :]), X)
-    if not any(is_mark):
-        return filled
-    marks = graph.cast(is_gap, "DOUBLE")
-    return graph.add("Where", graph.constant([is_mark], np.bool_), marks, filled)
+def inputs_of(graph: Graph, summand: Summand, cells: str, n_cells: int) -> str:
+    """Return what the atoms of a summand see, of shape (n, n_inputs)."""
+    x = cells
+    positions = [entry.cell for entry in summand.inputs]
+    if positions != list(range(n_cells)):
+        x = graph.add(
+            "Gather",
+            cells,
+            graph.constant(positions, np.int64),
+            axis=1,
+        )
+    ways = np.array([entry.way for entry in summand.inputs])
+    inputs = x
+    for way in sorted(set(ways.tolist()) - {Way.KEEP}):
+        is_made = ways == way
+        values = _made(graph, summand, Way(way), x)
+        if is_made.all():
+            inputs = values
+        else:
+            inputs = graph.add(
+                "Where",
+                graph.constant([is_made], np.bool_),
+                values,
+                inputs,
+            )
+    return _clipped(graph, summand, inputs)
 
 
-def _numbers(graph: Graph, source: Source, given: str) -> dict[int, str]:
-    """Return the outputs of a number, or a date, by their places."""
-    number = graph.cast(given, "DOUBLE")
-    needs_gaps = any(one.part == "missing" or one.fill is not None for _, one in source.outputs)
-    is_gap, found = graph.add("IsNaN", number) if needs_gaps else "", {}
-    for place, (part, fill, _) in source.outputs:
-        if part == "missing":
-            found[place] = graph.cast(is_gap, "DOUBLE")
-            continue
-        found[place] = number if part == "value" else _part_of_date(graph, part, number)
-        if fill is not None:
-            found[place] = graph.add("Where", is_gap, graph.constant([[fill]]), found[place])
-    return found
+def _made(graph: Graph, summand: Summand, way: Way, x: str) -> str:
+    """Return what inputs are that are made of cells in some way."""
+    given, table = numbers_of_levels(summand.inputs)
+    if way == Way.IS_LEVEL:
+        return graph.cast(graph.add("Equal", x, graph.constant(given[None, :])), "DOUBLE")
+    if way == Way.LOOK_UP:
+        is_made = np.array([entry.way == way for entry in summand.inputs])
+        codes = graph.add(
+            "Where",
+            graph.constant([is_made], np.bool_),
+            x,
+            0.0,
+        )
+        starts = np.where(is_made, given, 0.0)
+        positions = graph.add("Add", codes, graph.constant(starts[None, :]))
+        return graph.add("Gather", graph.constant(table), graph.cast(positions, "INT64"))
+    is_gap = graph.add("IsNaN", x)
+    if way == Way.IS_GAP:
+        return graph.cast(is_gap, "DOUBLE")
+    return graph.add(
+        "Where",
+        is_gap,
+        graph.constant(given[None, :]),
+        x,
+    )
+
+
+def _clipped(graph: Graph, summand: Summand, x: str) -> str:
+    """Return inputs within their limits."""
+    if summand.bounds is None:
+        return x
+    # NaN is neither below nor above anything.
+    for comparison, limit in (("Less", summand.bounds.low), ("Greater", summand.bounds.high)):
+        row = graph.constant(limit[None, :])
+        x = graph.add(
+            "Where",
+            graph.add(comparison, x, row),
+            row,
+            x,
+        )
+    return x
 
 
 def _part_of_date(graph: Graph, part: str, days: str) -> str:
@@ -87,12 +158,17 @@ def _part_of_date(graph: Graph, part: str, days: str) -> str:
         return add("Floor", add("Div", number, by))
 
     def modulo(number: str, by: float) -> str:  # that of a negative number is not negative either
-        return add("Mod", add("Add", add("Mod", number, by, fmod=1), by), by, fmod=1)
+        return add("Sub", number, add("Mul", quotient(number, by), by))
 
     day = add("Floor", days)
     if part == "hour":
         hour = add("Floor", add("Add", add("Mul", add("Sub", days, day), 24.0), ROUNDING))
-        return add("Where", add("Greater", hour, 23.0), 23.0, hour)
+        return add(
+            "Where",
+            add("Greater", hour, 23.0),
+            23.0,
+            hour,
+        )
     if part == "weekday":
         return modulo(add("Add", day, 3.0), 7.0)
     day = modulo(add("Add", day, 719468.0), 146097.0)
@@ -102,27 +178,24 @@ def _part_of_date(graph: Graph, part: str, days: str) -> str:
     before = add("Add", add("Mul", year, 365.0), quotient(year, 4.0))
     day = add("Sub", day, add("Sub", before, quotient(year, 100.0)))
     month = quotient(add("Add", add("Mul", day, 5.0), 2.0), 153.0)
-    return add("Where", add("Less", month, 10.0), add("Add", month, 3.0), add("Sub", month, 9.0))
+    return add(
+        "Where",
+        add("Less", month, 10.0),
+        add("Add", month, 3.0),
+        add("Sub", month, 9.0),
+    )
 
 
-def _levels(graph: Graph, source: Source, given: str) -> dict[int, str]:
-    """Return the outputs of a category by their places; several marks in a row are one piece."""
-    column, found, n = source.column, {}, len(source.column.levels)
-    levels = {utf8(level, "ONNX"): code for code, level in enumerate(column.levels)} | {b"": n + 1}
-    codes = graph.add(
+def _codes(graph: Graph, column: CategoryColumn, tensor: str) -> str:
+    """Return the codes of levels; those of missing and of other texts are the last."""
+    n = len(column.levels)
+    levels = {utf8(level, "ONNX"): code for code, level in enumerate(column.levels)}
+    levels[b""] = n
+    return graph.add(
         "LabelEncoder",
-        given,
+        tensor,
         domain=ML,
         keys_strings=list(levels),
         values_int64s=list(levels.values()),
-        default_int64=n + 1 if column.is_unknown_missing else n,
+        default_int64=n,
     )
-    for run in source.runs():
-        wanted = graph.constant([[level for _, level in run]], np.int64)
-        found[run[0][0]] = graph.cast(graph.add("Equal", codes, wanted), "DOUBLE")
-    for place, one in source.outputs:
-        if one.level is None:
-            # Other texts have the number of what is missing.
-            numbers = graph.constant([*one.numbers, one.numbers[-1]])
-            found[place] = graph.add("Gather", numbers, codes)
-    return found

@@ -1,66 +1,124 @@
-"""What the inputs of a sum are made of: numbers with gaps, or the columns of a table."""
+"""What atoms see of a row: the cells that it is read as, and the inputs that members make of them.
+
+All members read a row alike, and each makes its own inputs of what was read.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import groupby
-from typing import Any, NamedTuple, get_args
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import NamedTuple
 
+import numpy as np
+
+from fcgboost.arrays import Array
+from fcgboost.members import Member
 from fcgboost.prediction import BaseFCGBoost
-from fcgboost.tables import Column, NumberColumn, NumberOutput, TableEncoder
-from fcgboost.tables.columns import View
-from fcgboost.tables.inputs import PlainInputs
+from fcgboost.tables import Column, NumberColumn, NumberOutput
+from fcgboost.tables.columns import LevelOutput
 
 
-class Source(NamedTuple):
-    """A column, and its outputs with their places among the inputs of the sum."""
+class Way(IntEnum):
+    """How an input is made of a cell."""
 
-    column: Any
-    outputs: list[tuple[int, Any]]
+    KEEP = 0
+    #: A missing value is replaced.
+    FILL = 1
+    #: 1 for a missing value, else 0.
+    IS_GAP = 2
+    #: 1 for one level, else 0.
+    IS_LEVEL = 3
+    #: Every level has a number.
+    LOOK_UP = 4
 
-    def runs(self) -> Iterator[list[tuple[int, int]]]:
-        """Yield places and levels of marks, together as long as both grow by one."""
-        marks = [(place, one.level) for place, one in self.outputs if one.level is not None]
-        gaps = [(place - i, level - i) for i, (place, level) in enumerate(marks)]
-        for _, run in groupby(range(len(marks)), gaps.__getitem__):
-            yield [marks[i] for i in run]
+
+class Cell(NamedTuple):
+    """A number that a row is read as.
+
+    The part is "value", one of a date, or "level": the code of a text, that of missing ones last.
+    """
+
+    column: int
+    part: str = "value"
 
 
-class Sources:
-    """The columns of the data in their order; in a table, each is given on its own."""
+class Input(NamedTuple):
+    """An input of atoms: the number of its cell, and how it is made of that."""
 
-    def __init__(self, columns: Sequence[Column], is_table: bool) -> None:
-        outputs = [(j, one) for j, column in enumerate(columns) for one in column.outputs]
-        #: Of every input the number of its column, and which output it is.
-        self.in_order = sorted(outputs, key=lambda pair: get_args(View).index(pair[1].view))
-        self.all = [Source(column, []) for column in columns]
-        for place, (j, one) in enumerate(self.in_order):
-            self.all[j].outputs.append((place, one))
-        #: The columns that become something.
-        self.used = [source for source in self.all if source.outputs]
-        self.is_table = is_table
-        raw = [(j, NumberOutput()) for j in range(len(columns))]
-        #: Whether inputs are the numbers of a row as they come.
-        self.is_raw = not is_table and self.in_order == raw
+    cell: int
+    way: Way = Way.KEEP
+    #: What replaces missing values, or the level.
+    given: float = 0.0
+    #: Those of the levels.
+    numbers: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True)
+class Record:
+    """What a row consists of."""
+
+    columns: tuple[Column, ...]
+    cells: tuple[Cell, ...]
+    #: Whether columns are given one by one, as some hold texts or dates.
+    is_table: bool
 
     @property
-    def has_gaps(self) -> bool:
-        """Whether some input is NaN where a value is missing."""
-        numbers = [one for _, one in self.in_order if isinstance(one, NumberOutput)]
-        return any(one.fill is None and one.part != "missing" for one in numbers)
+    def used(self) -> list[int]:
+        """The numbers of the columns that are read."""
+        return sorted({cell.column for cell in self.cells})
+
+    def inputs_of(self, member: Member) -> tuple[Input, ...]:
+        """Return the inputs of a member's atoms."""
+        positions = {cell: position for position, cell in enumerate(self.cells)}
+        return tuple(
+            _input(positions[cell], output) for cell, output in _cells_of(member, len(self.columns))
+        )
 
 
-def sources_of(encoder: TableEncoder | None, classifier: BaseFCGBoost) -> Sources:
-    """Return what the inputs of a model are made of."""
-    inputs = vars(classifier).get("_inputs_")
-    if encoder is not None:
-        if inputs is not None and not isinstance(inputs, PlainInputs):
-            raise ValueError(
-                "A classifier behind a TableEncoder can only be exported if its inputs are plain "
-                "numbers: fit it without categorical_features, or to the table itself."
-            )
-        return Sources(encoder.columns_, is_table=True)
-    plain = [NumberColumn("")] * classifier.n_features_in_
-    columns = plain if inputs is None else inputs.columns
-    are_numbers = [isinstance(one, NumberColumn) and one.unit == "number" for one in columns]
-    return Sources(columns, is_table=not all(are_numbers))
+def record_of(classifier: BaseFCGBoost) -> Record:
+    """Return what the rows of a classifier consist of."""
+    members = classifier.members_
+    n_columns = classifier.n_features_in_
+    # Members differ in the outputs of columns only.
+    columns = classifier.columns_ or (NumberColumn(""),) * n_columns
+    are_numbers = [
+        isinstance(column, NumberColumn) and column.unit == "number" for column in columns
+    ]
+    if all(are_numbers):
+        return Record(columns, tuple(map(Cell, range(n_columns))), is_table=False)
+    cells = {cell for member in members for cell, _ in _cells_of(member, n_columns)}
+    return Record(columns, tuple(sorted(cells)), is_table=True)
+
+
+def numbers_of_levels(inputs: Sequence[Input]) -> tuple[Array, list[float]]:
+    """Return what inputs are given, and the numbers to look up: given is where these start."""
+    given = np.array([entry.given for entry in inputs])
+    table: list[float] = []
+    for position, entry in enumerate(inputs):
+        if entry.way == Way.LOOK_UP:
+            given[position] = len(table)
+            table += entry.numbers
+    return given, table
+
+
+def _cells_of(member: Member, n_columns: int) -> Iterator[tuple[Cell, NumberOutput | LevelOutput]]:
+    """Yield the cell that each input is made of, and which output of its column it is."""
+    if member.inputs is None:
+        yield from ((Cell(j), NumberOutput()) for j in range(n_columns))
+        return
+    for j, output in zip(member.inputs.sources.tolist(), member.inputs.outputs, strict=True):
+        if isinstance(output, LevelOutput):
+            yield Cell(j, "level"), output
+        else:
+            yield Cell(j, "value" if output.part == "missing" else output.part), output
+
+
+def _input(cell: int, output: NumberOutput | LevelOutput) -> Input:
+    if isinstance(output, LevelOutput):
+        if output.level is None:
+            return Input(cell, Way.LOOK_UP, numbers=output.numbers)
+        return Input(cell, Way.IS_LEVEL, float(output.level))
+    if output.part == "missing":
+        return Input(cell, Way.IS_GAP)
+    return Input(cell) if output.fill is None else Input(cell, Way.FILL, output.fill)

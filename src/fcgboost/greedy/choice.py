@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fcgboost.designs.base import Design, Divisor
+from fcgboost.designs.base import Design
 from fcgboost.greedy.elimination import Removal
 from fcgboost.greedy.outputs import Output
 from fcgboost.greedy.schemes import Scheme
 from fcgboost.losses import Loss
-from fcgboost.selection.fixed import Choice, Chooser, Request, Selection
-from fcgboost.selection.gain import Gain
+from fcgboost.selection.base import Choice, Chooser, Request, Selection
 from fcgboost.stopping import Status
 
 # A score below this share of the first score, or of the loss without a model, is rounding.
@@ -43,21 +42,24 @@ class Recipe:
 
 
 def choose(
-    design: Design, recipe: Recipe, outputs: Sequence[Output], chooser: Chooser, k: int
+    design: Design,
+    recipe: Recipe,
+    outputs: Sequence[Output],
+    chooser: Chooser,
+    k: int,
 ) -> None:
     """Choose an atom for each output, or set the status with which it ends."""
-    divisor: Divisor = "norm" if recipe.normalize else design.dictionary.scaling
-    repeats = recipe.scheme.reselects or recipe.reselect
+    can_repeat = recipe.scheme.reselects or recipe.reselect
     request = Request(
         k=k,
-        points=[output.point(recipe.scheme, k) for output in outputs],
-        excluded=[() if repeats else output.places for output in outputs],
-        divisor=divisor,
-        gains=[Gain(o.problem.l2, recipe.fit_intercept, design.total_weight) for o in outputs],
+        residuals=design.residuals([output.point for output in outputs]),
+        excluded=[() if can_repeat else output.column_of for output in outputs],
+        normalize=recipe.normalize,
+        gains=[output.gain for output in outputs],
     )
     for output, choice in zip(outputs, chooser(request), strict=True):
-        output.choice = choice
         output.status = _ending(recipe, output, choice)
+        output.choice = choice if output.status is None else None
 
 
 def _ending(recipe: Recipe, output: Output, choice: Choice | None) -> Status | None:
@@ -69,6 +71,6 @@ def _ending(recipe: Recipe, output: Output, choice: Choice | None) -> Status | N
         return Status.ZERO_SCORE
     if choice.score < recipe.tol * output.first_score:
         return Status.TOLERANCE
-    if choice.id in output.places and not recipe.scheme.reselects:
+    if choice.id in output.column_of and not recipe.scheme.reselects:
         return Status.STALLED
     return None

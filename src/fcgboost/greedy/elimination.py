@@ -19,7 +19,7 @@ from scipy import linalg
 from fcgboost.designs.base import Array
 from fcgboost.greedy.outputs import Output
 from fcgboost.parts import Part, check_positive
-from fcgboost.solvers.base import Point, Solution
+from fcgboost.solvers.base import Evaluation, Solution
 
 # Relative to the diagonal; keeps the inverse finite if atoms are linearly dependent.
 _JITTER = 1e-10
@@ -56,7 +56,7 @@ class Removal(Part):
         return after + self.share * max(0.0, before - after)
 
 
-def least_missed(output: Output, newest: int, limit: float) -> tuple[int, Point] | None:
+def least_missed(output: Output, newest: int, limit: float) -> tuple[int, Evaluation] | None:
     """Return the least useful column of a solved output but the newest, and the point without it.
 
     None if the objective would exceed the limit, by the quadratic model or in truth.
@@ -70,14 +70,16 @@ def least_missed(output: Output, newest: int, limit: float) -> tuple[int, Point]
         return None
     j = int(np.flatnonzero(rises <= (1.0 + _TIE) * least)[0])
     # The minimum of the quadratic model without the column.
-    coef = output.coef - output.coef[j] / inverse[j, j] * inverse[:, j]
+    share = output.coef[j] / inverse[j, j]
+    coef = output.coef - share * inverse[:, j]
     coef[j] = 0.0
-    point = output.problem.look(coef)
+    point = output.problem.expand(coef)
     return (j, point) if point.objective <= limit else None
 
 
 def _inverse_hessian(output: Output) -> Array:
-    hessian = output.problem.gram(output.problem.look(output.coef))
+    point = output.problem.expand(output.coef, output.state)
+    hessian = output.problem.gram(point)
     np.einsum("ii->i", hessian)[:] += 2.0 * output.problem.penalty
     sizes = np.sqrt(np.diag(hessian))
     sizes = np.where(sizes > 0.0, sizes, 1.0)
@@ -99,14 +101,16 @@ def eliminate(
     The newest column stays. Return the corrections and the positions of the removed atoms.
     """
     solutions: list[Solution] = []
-    gone = []
-    while (found := least_missed(output, newest, limit)) is not None:
-        column, point = found
+    removed = []
+    while (least := least_missed(output, newest, limit)) is not None:
+        column, point = least
         newest -= newest > column
-        gone.append(output.drop(column))
+        removed.append(output.drop(column))
         output.coef = start = np.delete(point.coef, column)
         solutions.append(correct(output, newest))
         if output.objective > point.objective:
             # A solver that stops early may end above its start.
-            output.coef, output.objective = start, point.objective
-    return solutions, gone
+            output.coef = start
+            output.objective = point.objective
+            output.state = None
+    return solutions, removed

@@ -8,20 +8,20 @@ the candidates, as do paths that differ only in their ridge penalty.
 from __future__ import annotations
 
 import time
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import InitVar, dataclass, field, replace
-from functools import partial
-from typing import Any
 
 import numpy as np
 
 from fcgboost import hashing
+from fcgboost.arrays import Codes, stack_rows
 from fcgboost.designs.base import Array, Design
-from fcgboost.dictionaries import TreeDictionary
 from fcgboost.greedy.choice import Recipe, choose
 from fcgboost.greedy.elimination import eliminate
 from fcgboost.greedy.outputs import Coefficients, Output, make_output
-from fcgboost.greedy.path import Presence, Registry, StepScore, Trace, gone
+from fcgboost.greedy.path import AtomsByOutput, AtomTable, StepScore, Trace, removed_atoms
+from fcgboost.selection.base import Choice
 from fcgboost.solvers.base import Solution
 from fcgboost.stopping import Status, Step, StoppingRule, gains_nothing
 
@@ -36,61 +36,63 @@ def fit_path(
     validator: StepScore | None = None,
     watcher: Watcher | None = None,
     resume: Trace | None = None,
-) -> tuple[Trace, Status]:
+) -> tuple[list[Trace], Status]:
     """Run the greedy loop for targets of -1 and +1, one vector per output.
 
     After every step the validator scores it and the rules are asked, in order: the first answer
     counts. The watcher sees the step and a function that returns the path so far, and may end it.
     `resume` is a path on the same data to continue.
+
+    The path is returned for each ridge, `l2`, then `other_l2`. All have the atoms that the first
+    one chose; if there are several, they consist of the corrected steps. Rules see the step of the
+    ridge with the best score.
     """
-    path = _Path(design, targets, recipe, rules, validator, watcher, resume)
-    _run([path])
-    return path.trace(), path.status or path.ending
-
-
-def fit_ridges(
-    design: Design,
-    targets: Sequence[Array],
-    recipe: Recipe,
-    rules: Sequence[StoppingRule],
-    validator: StepScore | None,
-) -> list[Trace]:
-    """Run the greedy loop once; return the corrected steps of each ridge, `l2`, then `other_l2`.
-
-    All have the atoms that the first one chose. Rules see the step of the best-scoring ridge.
-    """
-    path = _Path(design, targets, recipe, rules, validator)
-    _run([path])
-    n_ridges = 1 + len(recipe.other_l2)
-    return [path.trace([steps[i] for steps in path.judged]) for i in range(n_ridges)]
-
-
-def fit_paths(
-    design: Design,
-    targets: Sequence[Array],
-    recipes: Sequence[Recipe],
-    rules: Sequence[StoppingRule] = (),
-) -> list[Trace]:
-    """Run the greedy loop once for recipes that differ only in l2.
-
-    They share every pass over the candidates; each path equals that of `fit_path`. The rules see
-    the steps of all paths.
-    """
-    paths = [_Path(design, targets, recipe, rules) for recipe in recipes]
-    _run(paths)
-    return [path.trace() for path in paths]
-
-
-def _run(paths: Sequence[_Path]) -> None:
-    """Advance paths side by side until all have ended."""
-    recipe, design = paths[0].recipe, paths[0].design
+    path = _Path(
+        design,
+        targets,
+        recipe,
+        rules,
+        validator,
+        watcher,
+        resume,
+    )
     chooser = recipe.selection.chooser(design, recipe.n_candidates, recipe.key)
-    while running := [path for path in paths if path.status is None]:
-        k = len(running[0].steps) + 1
-        if outputs := [one for path in running for one in path.outputs if one.status is None]:
-            choose(design, recipe, outputs, chooser, k)
-        for path in running:
-            path.advance(k)
+    while path.status is None:
+        k = len(path.steps) + 1
+        outputs = [output for output in path.outputs if output.status is None]
+        if outputs:
+            choose(
+                design,
+                recipe,
+                outputs,
+                chooser,
+                k,
+            )
+        path.advance(k)
+    return path.traces(), path.status
+
+
+def _merged(steps: Sequence[Step], corrected: Sequence[Step]) -> tuple[Step, ...]:
+    """Return corrected steps with the choices of the steps since the last one before each."""
+    merged = []
+    first = 0
+    for step in corrected:
+        since = steps[first : step.k]
+        first = step.k
+        chosen = np.concatenate([other.chosen for other in since])
+        scores = np.concatenate([other.scores for other in since])
+        merged.append(replace(step, chosen=chosen, scores=scores))
+    return tuple(merged)
+
+
+@dataclass
+class _Update:
+    """What a step did to the coefficients."""
+
+    #: The solution of each correction.
+    solutions: list[Solution] = field(default_factory=list)
+    #: The removed atoms: output and position.
+    removed: list[tuple[int, int]] = field(default_factory=list)
 
 
 @dataclass(eq=False)
@@ -104,30 +106,41 @@ class _Path:
     validator: StepScore | None = None
     watcher: Watcher | None = None
     resume: InitVar[Trace | None] = None
-    registry: Registry = field(default_factory=Registry)
+    atoms: AtomTable = field(default_factory=AtomTable)
     steps: list[Step] = field(default_factory=list)
     #: Why the path ended; None while it continues.
     status: Status | None = None
+    #: The number of the last step, or of the one that is being made.
+    k: int = 0
+    #: The positions of the atoms that the outputs chose in this step, or -1, and their scores.
+    chosen: Codes = field(init=False)
+    scores: Array = field(init=False)
 
     def __post_init__(self, targets: Sequence[Array], resume: Trace | None) -> None:
-        design, recipe = self.design, self.recipe
-        ridges = recipe.l2, *recipe.other_l2
+        recipe = self.recipe
         self.outputs = [
-            make_output(design, target, recipe.loss, ridges, recipe.max_iter, recipe.fit_intercept)
+            make_output(
+                self.design,
+                target,
+                recipe.loss,
+                ridges=(recipe.l2, *recipe.other_l2),
+                capacity=recipe.max_iter,
+                has_constant=recipe.fit_intercept,
+            )
             for target in targets
         ]
-        #: The corrected steps, each for all ridges.
-        self.judged: list[list[Step]] = []
+        #: The steps that corrected all coefficients, each for all ridges.
+        self.corrected_steps: list[list[Step]] = []
         self.start = np.array([output.intercept for output in self.outputs])
         self.start.setflags(write=False)
         #: The objective without a model.
         self.null = sum(output.null for output in self.outputs)
         self.started = time.perf_counter()
-        self.no_atoms = design.dictionary.candidates(design.sample(1, recipe.key), 1, 0)[:0]
         if resume is not None and len(resume):
             self._replay(resume)
         self.status = self._limit()
-        if self.status is not None and not (self.steps and self.steps[-1].is_corrected):
+        is_corrected = bool(self.steps) and self.steps[-1].is_corrected
+        if self.status is not None and not is_corrected:
             self._finish()
 
     def _limit(self) -> Status | None:
@@ -150,42 +163,44 @@ class _Path:
             self.status = self.ending
             self._finish()
             return
-        heard = self._record(*self._correct(k), k)
-        endings = [rule(heard) for rule in self.rules]
+        self.k = k
+        best_step = self._record(self._correct())
+        endings = [rule(best_step) for rule in self.rules]
         if self.watcher is not None:
-            endings.append(self.watcher(heard, self.trace))
+            endings.append(self.watcher(best_step, self.trace))
         self.status = next(filter(None, endings), None) or self._limit()
         if self.status is not None:
             self._finish()
 
     @property
-    def is_behind(self) -> bool:
-        return any(output.is_behind for output in self.outputs)
+    def needs_correction(self) -> bool:
+        return any(output.needs_correction for output in self.outputs)
 
     def _finish(self) -> None:
         """Correct all coefficients in the last step, unless already done."""
-        if not self.is_behind:
+        if not self.needs_correction:
             return
-        last, solutions = self.steps.pop(), list[Solution]()
-        for output in self.outputs:
-            solutions += self._correct_all(last.k, output, None)[0]
-        self._record(solutions, [], last.k, last)
+        self.steps.pop()
+        update = _Update()
+        for number in range(len(self.outputs)):
+            self._correct_all(update, number, None)
+        self._record(update)
 
-    def _correct(self, k: int) -> tuple[list[Solution], list[tuple[int, int]]]:
+    def _correct(self) -> _Update:
         """Add the chosen atoms, update the coefficients, and remove atoms."""
-        solutions, removed = list[Solution](), list[tuple[int, int]]()
-        pairs = [(output, self._take(k, output)) for output in self.outputs]
-        if not self._is_due(k, [len(output.atoms) for output in self.outputs]):
-            for output, newest in pairs:
-                solutions += [] if newest is None else self._advance(output, newest)
-            if solutions:
-                return solutions, removed
-        for number, (output, newest) in enumerate(pairs):
-            if newest is not None or output.is_behind:
-                corrections, left = self._correct_all(k, output, newest)
-                solutions += corrections
-                removed += [(number, place) for place in left]
-        return solutions, removed
+        update = _Update()
+        newest = self._take_choices()
+        n_atoms = [len(output.atoms) for output in self.outputs]
+        if not self._is_due(self.k, n_atoms):
+            for output, column in zip(self.outputs, newest, strict=True):
+                if column is not None:
+                    self._fit_newest(update, output, column)
+            if update.solutions:
+                return update
+        for number, output in enumerate(self.outputs):
+            if newest[number] is not None or output.needs_correction:
+                self._correct_all(update, number, newest[number])
+        return update
 
     def _is_due(self, k: int, n_atoms: Sequence[int]) -> bool:
         """Return whether step k corrects all coefficients of outputs with n_atoms."""
@@ -193,152 +208,215 @@ class _Path:
         # Removal and reselection are decided at corrected coefficients.
         if k == recipe.max_iter or recipe.removal is not None or recipe.reselect:
             return True
-        pairs = zip(self.outputs, n_atoms, strict=True)
-        return any(recipe.scheme.is_due(n, output.n_corrected) for output, n in pairs)
+        for output, n in zip(self.outputs, n_atoms, strict=True):
+            if recipe.scheme.is_due(n, output.n_corrected):
+                return True
+        return False
 
-    def _take(self, k: int, output: Output) -> int | None:
-        """Add the atom that an output chose; return its column, None if it has ended."""
-        choice = output.choice
-        if choice is None or output.status is not None:
-            return None
-        output.first_score = output.first_score or choice.score
-        place = self.registry.place(
-            choice.atom, self._key(choice.id, self.outputs.index(output)), k
-        )
-        return output.take(place, choice.atom, choice.id)
+    def _take_choices(self) -> list[int | None]:
+        """Add the atoms that the outputs chose; return their columns, None for ended outputs."""
+        columns: list[int | None] = []
+        self.chosen = np.full(len(self.outputs), -1)
+        self.scores = np.zeros(len(self.outputs))
+        for number, output in enumerate(self.outputs):
+            choice = output.choice
+            column = None
+            if choice is not None:
+                output.first_score = output.first_score or choice.score
+                key = self._key(choice.id, number)
+                position = self.atoms.add(choice.atom, key, self.k)
+                column = output.take(position, choice)
+                self.chosen[number] = position
+                self.scores[number] = choice.score
+            columns.append(column)
+        return columns
 
     def _key(self, id_: int, number: int) -> int:
-        """Return the key of an atom; with corrected leaves it belongs to one output."""
-        return id_ + (number << 64) if self.design.dictionary.corrects_leaves else id_
+        """Return the key of an atom, which may belong to one output alone."""
+        if self.outputs[number].columns.shares_atoms:
+            return id_
+        return id_ + (number << 64)
 
-    def _correct_all(
-        self, k: int, output: Output, newest: int | None
-    ) -> tuple[list[Solution], list[int]]:
-        """Correct an output for all ridges; return the solutions and the removed atoms."""
-        before, left = output.objective, list[int]()
+    def _correct_all(self, update: _Update, number: int, newest: int | None) -> None:
+        """Correct all coefficients of an output, for all ridges."""
+        output = self.outputs[number]
+        before = output.objective
         output.n_corrected = len(output.atoms)
-        solutions = [self._move(k, output, newest or 0)]
+        update.solutions.append(self._move_leading(output, newest or 0))
         if newest is not None and self.recipe.removal is not None:
             limit = self.recipe.removal.limit(before, output.objective)
-            corrections, left = eliminate(output, newest, limit, partial(self._move, k))
-            solutions += corrections
-        for follower in output.followers:
-            self._move(k, follower, newest or 0)
-        return solutions, left
+            solutions, removed = eliminate(
+                output,
+                newest,
+                limit,
+                self._move_leading,
+            )
+            update.solutions += solutions
+            update.removed += [(number, position) for position in removed]
+        for ridge in output.other_ridges:
+            self._move(ridge, newest or 0)
 
-    def _advance(self, output: Output, newest: int) -> list[Solution]:
-        """Fit the coefficients of a new column only; return nothing if that is impossible."""
+    def _fit_newest(self, update: _Update, output: Output, newest: int) -> None:
+        """Fit the coefficients of a new column only, if that is possible."""
         problem = output.problem
-        found = output.columns.step(problem.output, output.coef, newest, problem.l2)
-        if found is None:
-            return []
-        output.coef, risk = found
-        output.objective = risk + float(problem.penalty @ output.coef**2)
-        return [Solution(output.coef, output.objective, Status.NOT_CONVERGED, 0, 0.0)]
+        step = output.columns.step(output.point, newest, problem.l2)
+        if step is None:
+            return
+        output.coef = step.coef
+        output.state = step.state
+        output.objective = step.risk + float(problem.penalty @ output.coef**2)
+        update.solutions.append(
+            Solution(
+                output.coef,
+                output.objective,
+                Status.NOT_CONVERGED,
+                n_iter=0,
+                residual=0.0,
+            )
+        )
 
-    def _move(self, k: int, one: Coefficients, newest: int) -> Solution:
-        solution = self.recipe.scheme.update(one.problem, one.coef, newest, k)
-        one.coef, one.objective = solution.coef, solution.objective
+    def _move_leading(self, output: Output, newest: int) -> Solution:
+        """Correct the coefficients that lead the path; only their state is worth its memory."""
+        solution = self._move(output, newest, output.state)
+        output.state = solution.state
         return solution
 
-    def _record(
-        self,
-        solutions: list[Solution],
-        removed: list[tuple[int, int]],
-        k: int,
-        last: Step | None = None,
-    ) -> Step:
-        """Record and score a step, or the last one again; return that of the best ridge."""
-        is_judged = not self.is_behind
-        n_ridges = 1 + len(self.recipe.other_l2) if is_judged else 1
-        changes: dict[str, Any] = {}
-        if last is not None:
-            changes = {"chosen": last.chosen, "scores": last.scores}
-        if self.recipe.removal is not None:
-            changes["removed"] = np.array(removed, np.intp).reshape(-1, 2)
-            changes["gone"] = gone(len(self.registry.rows), [one.atoms for one in self.outputs])
-        steps = [replace(self._step(i, solutions, k), **changes) for i in range(n_ridges)]
-        if is_judged and self.validator is not None:
-            scores = self.validator(steps, self.registry.rows)
-            steps = [replace(s, validation_score=v) for s, v in zip(steps, scores, strict=True)]
+    def _move(self, ridge: Coefficients, newest: int, state: object = None) -> Solution:
+        problem = replace(ridge.problem, state=state)
+        solution = self.recipe.scheme.update(
+            problem,
+            ridge.coef,
+            newest,
+            self.k,
+        )
+        ridge.coef = solution.coef
+        ridge.objective = solution.objective
+        return solution
+
+    def _record(self, update: _Update) -> Step:
+        """Record and score a step; return that of the best ridge."""
+        if self.needs_correction:
+            self.steps.append(self._step(0, update))
+            return self.steps[-1]
+        n_ridges = len(self.outputs[0].ridges)
+        steps = [self._step(i, update) for i in range(n_ridges)]
+        if self.validator is not None:
+            scores = self.validator(steps, self.atoms.rows)
+            for i, score in enumerate(scores):
+                steps[i] = replace(steps[i], validation_score=score)
         self.steps.append(steps[0])
-        if is_judged:
-            self.judged.append(steps)
+        self.corrected_steps.append(steps)
         return max(steps, key=lambda step: step.validation_score or 0.0)
 
-    def _step(self, ridge: int, solutions: list[Solution], k: int) -> Step:
+    def _step(self, ridge: int, update: _Update) -> Step:
         """Return the record of a step for one of the ridges."""
-        n_outputs = len(self.outputs)
-        coef = np.zeros((n_outputs, len(self.registry.rows)))
-        chosen, small = [-1] * n_outputs, np.zeros((3, n_outputs))
-        for c, output in enumerate(self.outputs):
-            one, choice = (output, *output.followers)[ridge], output.choice
-            coef[c, output.atoms] = one.atom_coef
-            small[1, c], small[2, c] = one.objective, one.intercept
-            if choice is not None and output.status is None:
-                chosen[c] = self.registry.positions[self._key(choice.id, c)]
-                small[0, c] = choice.score
-        return Step(
-            k=k,
-            chosen=np.array(chosen),
-            scores=small[0],
-            objectives=small[1],
+        solutions = update.solutions
+        fits = [output.ridges[ridge] for output in self.outputs]
+        n_atoms = len(self.atoms.rows)
+        coef = np.zeros((len(self.outputs), n_atoms))
+        for number, output in enumerate(self.outputs):
+            coef[number, output.atoms] = fits[number].atom_coef
+        step = Step(
+            k=self.k,
+            chosen=self.chosen,
+            scores=self.scores,
+            objectives=np.array([fit.objective for fit in fits]),
             coef=coef,
-            intercept=small[2],
+            intercept=np.array([fit.intercept for fit in fits]),
+            # Lists, because a generator would add a call per output.
             solver_iterations=sum([solution.n_iter for solution in solutions]),
             residual=max([solution.residual for solution in solutions]),
             is_corrected=all(solution.status is Status.CONVERGED for solution in solutions),
             seconds=time.perf_counter() - self.started,
-            leaves=self._leaves(ridge) if self.design.dictionary.corrects_leaves else (),
+            leaves=self._leaves(ridge),
+        )
+        if self.recipe.removal is None:
+            return step
+        kept = [output.atoms for output in self.outputs]
+        return replace(
+            step,
+            removed=np.array(update.removed, np.intp).reshape(-1, 2),
+            removed_atoms=removed_atoms(n_atoms, kept),
         )
 
     def _leaves(self, ridge: int) -> tuple[Array, ...]:
-        """Return the leaf values of all trees."""
+        """Return the leaf values of all trees whose leaves are corrected, if any."""
+        if self.outputs[0].columns.shares_atoms:
+            return ()
         # Unless corrected, earlier trees keep their arrays.
-        known = self.steps[-1].leaves if self.is_behind and self.steps else ()
-        leaves = dict(enumerate(known))
+        unchanged = self.steps[-1].leaves if self.needs_correction and self.steps else ()
+        values: dict[int, Array] = {}
         for output in self.outputs:
-            values = (output, *output.followers)[ridge].leaf_values
-            for place, own in zip(output.atoms, values, strict=True):
-                own.setflags(write=False)
-                leaves.setdefault(place, own)
-        return tuple(leaves[place] for place in sorted(leaves))
+            first = bisect_left(output.atoms, len(unchanged))
+            newer = output.columns.leaf_values(output.ridges[ridge].coef, first)
+            values.update(zip(output.atoms[first:], newer, strict=True))
+        for array in values.values():
+            array.setflags(write=False)
+        return (*unchanged, *(values[position] for position in sorted(values)))
 
-    def trace(self, steps: Sequence[Step] | None = None) -> Trace:
-        """Return the path so far, or with the steps of another ridge."""
-        steps = self.steps if steps is None else steps
-        entered = np.array(self.registry.entered, dtype=np.intp)
-        atoms, dictionary = self.registry.atoms(self.no_atoms), self.design.dictionary
-        if isinstance(dictionary, TreeDictionary) and dictionary.corrects_leaves:
-            atoms = dictionary.bare(atoms)
-        endings = tuple(output.status for output in self.outputs)
-        return Trace(tuple(steps), atoms, entered, self.start, endings)
+    def traces(self) -> list[Trace]:
+        """Return the path for each ridge; of several ridges, the corrected steps."""
+        whole = self.trace()
+        if not self.recipe.other_l2:
+            return [whole]
+        traces = []
+        for ridge in range(1 + len(self.recipe.other_l2)):
+            corrected = [steps[ridge] for steps in self.corrected_steps]
+            merged = _merged(self.steps, corrected)
+            traces.append(replace(whole, steps=merged))
+        return traces
+
+    def trace(self) -> Trace:
+        """Return the path so far."""
+        dictionary = self.design.dictionary
+        if self.atoms.rows:
+            atoms = dictionary.bare(stack_rows(self.atoms.rows))
+        else:
+            # An array without atoms, of the kind that the dictionary has for these rows.
+            sample = self.design.sample(1, self.recipe.key)
+            atoms = dictionary.candidates(sample, 1, 0)[:0]
+        return Trace(
+            steps=tuple(self.steps),
+            atoms=atoms,
+            entered=np.array(self.atoms.entered, dtype=np.intp),
+            start=self.start,
+            endings=tuple(output.status for output in self.outputs),
+        )
 
     def _replay(self, trace: Trace) -> None:
         """Restore the state at the end of a trace without solving anything."""
         last = trace[-1]
         self.steps = list(trace)
+        self.k = last.k
+        self.chosen = last.chosen
+        self.scores = last.scores
         self.started -= last.seconds
-        ids = hashing.fingerprint(trace.atoms)
-        owners = {place: c for step in trace for c, place in enumerate(step.chosen.tolist())}
-        for position, k in enumerate(trace.entered):
-            key = self._key(int(ids[position]), owners.get(position, 0))
-            self.registry.place(trace.atoms[position : position + 1], key, int(k))
-        presence = Presence(len(self.outputs))
+        ids = hashing.fingerprint(trace.atoms).tolist()
+        owners: dict[int, int] = {}
         for step in trace:
-            presence.take(step.chosen, step.removed.tolist())
-            n_atoms = [len(own) for own in presence.atoms]
+            numbers = enumerate(step.chosen.tolist())
+            owners.update((position, number) for number, position in numbers)
+        for position, k in enumerate(trace.entered.tolist()):
+            key = self._key(ids[position], owners.get(position, 0))
+            self.atoms.add(trace.atoms[position : position + 1], key, k)
+        atoms_by_output = AtomsByOutput(len(self.outputs))
+        for step in trace:
+            atoms_by_output.take(step.chosen, step.removed.tolist())
+            n_atoms = [len(atoms) for atoms in atoms_by_output.atoms]
             if self._is_due(step.k, n_atoms):
                 for output, n in zip(self.outputs, n_atoms, strict=True):
                     output.n_corrected = n
         for c, output in enumerate(self.outputs):
-            for place in presence.atoms[c]:
-                output.take(place, self.registry.rows[place], int(ids[place]))
+            for position in atoms_by_output.atoms[c]:
+                choice = Choice(self.atoms.rows[position], ids[position], 0.0)
+                output.take(position, choice)
             output.status = trace.endings[c]
-            output.first_score = next((float(s.scores[c]) for s in trace if s.scores[c]), 0.0)
-            constant = last.intercept[c : c + int(output.columns.has_constant)]
-            own = [last.coef[c, output.atoms]]
+            scores = [float(step.scores[c]) for step in trace]
+            output.first_score = next(filter(None, scores), 0.0)
+            coef = [last.coef[c, output.atoms]]
             if last.leaves and output.atoms:
-                own = [last.leaves[place] for place in output.atoms]
-            output.coef = np.concatenate([constant, *own]) / output.columns.factors
+                coef = [last.leaves[position] for position in output.atoms]
+            if output.columns.has_constant:
+                coef.insert(0, last.intercept[c : c + 1])
+            output.coef = np.concatenate(coef)
             output.objective = float(last.objectives[c])

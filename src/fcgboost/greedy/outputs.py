@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from fcgboost.designs.base import Array, Columns, Design, Point
-from fcgboost.greedy.schemes import Scheme
+from fcgboost.designs.base import ActiveColumns, Array, Design, Point
 from fcgboost.losses import Loss
-from fcgboost.selection.fixed import Choice
+from fcgboost.selection.base import Choice
+from fcgboost.selection.gain import Gain
 from fcgboost.solvers.base import Problem
 from fcgboost.stopping import Status
 
@@ -32,11 +32,6 @@ class Coefficients:
         return self.problem.columns.atom_coef(self.coef)
 
     @property
-    def leaf_values(self) -> list[Array]:
-        """The leaf coefficients of each tree, if leaves are corrected."""
-        return self.problem.columns.leaf_values(self.coef)
-
-    @property
     def intercept(self) -> float:
         return float(self.coef[0]) if self.problem.columns.has_constant else 0.0
 
@@ -48,50 +43,67 @@ class Output(Coefficients):
     #: The objective at zero coefficients.
     null: float
     #: Coefficients of the same columns for other ridge penalties: corrected too, but not choosing.
-    followers: list[Coefficients]
+    other_ridges: list[Coefficients]
+    #: How learned atoms are scored.
+    gain: Gain
     #: The position in the trace of each column's atom.
     atoms: list[int] = field(default_factory=list)
     #: The column of each atom, by its id.
-    places: dict[int, int] = field(default_factory=dict)
+    column_of: dict[int, int] = field(default_factory=dict)
     #: The number of atoms at the last correction of all coefficients.
     n_corrected: int = 0
     first_score: float = 0.0
-    #: The last choice.
+    #: The state of the rows at the coefficients, if known.
+    state: Any = None
+    #: The choice of this step; None if the output has ended.
     choice: Choice | None = None
     #: Why the output ended; None while it continues.
     status: Status | None = None
 
     @property
-    def columns(self) -> Columns:
+    def columns(self) -> ActiveColumns:
         return self.problem.columns
 
     @property
-    def is_behind(self) -> bool:
+    def ridges(self) -> list[Coefficients]:
+        """The coefficients for all ridge penalties, its own first."""
+        return [self, *self.other_ridges]
+
+    @property
+    def needs_correction(self) -> bool:
         """Whether atoms have entered since the last correction of all coefficients."""
         return self.n_corrected < len(self.atoms)
 
-    def point(self, scheme: Scheme, k: int) -> Point:
-        """Return where step k takes the residual."""
-        return Point(self.columns, self.problem.output, scheme.anchor(self.problem, self.coef, k))
+    @property
+    def point(self) -> Point:
+        """Its coefficients, where the next step takes the residual."""
+        return self.problem.point(self.coef, self.state)
 
-    def take(self, position: int, atom: Any, id_: int) -> int:
+    def take(self, position: int, choice: Choice) -> int:
         """Return the column of an atom, appending it if it is new."""
-        if id_ not in self.places:
-            self.places[id_] = first = self.columns.n_columns
+        if choice.id not in self.column_of:
+            columns = self.columns
+            first = columns.n_columns
+            self.column_of[choice.id] = first
             self.atoms.append(position)
-            self.columns.append(atom)
-            zeros = np.zeros(self.columns.n_columns - first)
-            for one in (self, *self.followers):
-                one.coef = np.concatenate((one.coef, zeros))
-        return self.places[id_]
+            columns.append(choice.atom, choice.entry)
+            zeros = np.zeros(columns.n_columns - first)
+            for ridge in self.ridges:
+                ridge.coef = np.concatenate((ridge.coef, zeros))
+        return self.column_of[choice.id]
 
     def drop(self, column: int) -> int:
         """Remove the atom of a column; return its position in the trace."""
-        self.places = {id_: j - (j > column) for id_, j in self.places.items() if j != column}
+        for id_, j in list(self.column_of.items()):
+            if j == column:
+                del self.column_of[id_]
+            elif j > column:
+                self.column_of[id_] = j - 1
         self.columns.drop(column)
+        self.state = None
         self.n_corrected -= 1
-        for one in (self, *self.followers):
-            one.coef = np.delete(one.coef, column)
+        for ridge in self.ridges:
+            ridge.coef = np.delete(ridge.coef, column)
         return self.atoms.pop(column - int(self.columns.has_constant))
 
 
@@ -104,14 +116,27 @@ def make_output(
     has_constant: bool,
 ) -> Output:
     """Return an output with the best constant, if any, and no atoms; the first ridge leads."""
-    columns = design.columns([target] * len(ridges), loss, capacity, has_constant)
+    columns = design.columns(
+        target,
+        loss,
+        capacity,
+        has_constant,
+        len(ridges),
+    )
     # Weights are counts: one row per label represents all.
-    weights = columns.label_weights[0]
+    weights = columns.label_weights
     coef = np.full(int(has_constant), loss.initial(_LABELS, weights))
     objective, null = (
         float(np.average(loss.value(_LABELS, f), weights=weights))
         for f in (np.full(2, coef.sum()), np.zeros(2))
     )
     first, *others = (Problem(columns, number, l2) for number, l2 in enumerate(ridges))
-    followers = [Coefficients(problem, coef, objective) for problem in others]
-    return Output(first, coef, objective, null, followers)
+    other_ridges = [Coefficients(problem, coef, objective) for problem in others]
+    return Output(
+        first,
+        coef,
+        objective,
+        null,
+        other_ridges,
+        Gain(first.l2, has_constant, columns.total_weight),
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import cycle
@@ -11,9 +12,10 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from fcgboost.arrays import Codes
 from fcgboost.clipping import Limits
 from fcgboost.designs.base import Array
-from fcgboost.dictionaries import Dictionary, TreeDictionary, stack_rows
+from fcgboost.dictionaries import Dictionary
 from fcgboost.model import Model
 from fcgboost.stopping import Status, Step
 
@@ -21,6 +23,9 @@ from fcgboost.stopping import Status, Step
 @dataclass(frozen=True, eq=False, repr=False)
 class Trace(Sequence[Step]):
     """A sequence of steps with their coefficients, so that nothing needs to be refitted.
+
+    Where several ridge penalties were compared, it has the steps that corrected all coefficients:
+    its entries then stand for the steps since the last one, whose choices they list.
 
     Attributes
     ----------
@@ -33,15 +38,14 @@ class Trace(Sequence[Step]):
     start : ndarray of shape (n_outputs,)
         The intercepts before the first step.
     endings : tuple of Status or None
-        Why each output ended by itself; None if it could continue. For an average, one path after
-        the other.
+        Why each output ended by itself; None if it could continue.
     metrics : dict of dict of ndarray of shape (n_steps,)
         The recorded metrics by name, for "train" and "validation" rows.
     """
 
     steps: tuple[Step, ...]
     atoms: Any
-    entered: NDArray[np.intp]
+    entered: Codes
     start: Array
     endings: tuple[Status | None, ...]
     metrics: Mapping[str, Mapping[str, Array]] = field(default_factory=dict)
@@ -57,8 +61,7 @@ class Trace(Sequence[Step]):
         return len(self.steps)
 
     def __repr__(self) -> str:
-        # Each ending once: an average for many classes has hundreds.
-        endings = [one and one.name for one in dict.fromkeys(self.endings)]
+        endings = [ending and ending.name for ending in dict.fromkeys(self.endings)]
         return f"Trace(n_steps={len(self)}, n_atoms={len(self.entered)}, endings={endings})"
 
     def column(self, name: str) -> NDArray[Any]:
@@ -70,23 +73,48 @@ class Trace(Sequence[Step]):
         """The validation scores; NaN for steps that were not scored."""
         return self.column("validation_score").astype(np.float64)
 
+    @property
+    def n_steps(self) -> int:
+        """The number of steps that were made."""
+        return self.steps[-1].k if self.steps else 0
+
+    def after(self, k: int) -> Step | None:
+        """Return the last record of the first k steps, if any."""
+        n = bisect_right(self.steps, k, key=lambda step: step.k)
+        return self.steps[n - 1] if n else None
+
     def model(
-        self, k: int, dictionary: Dictionary, scale: Array, limits: Limits | None = None
+        self,
+        k: int,
+        dictionary: Dictionary,
+        scale: Array,
+        limits: Limits | None = None,
     ) -> Model:
-        """Return the model after k steps."""
-        coef = self.steps[k - 1].coef if k else np.zeros((len(self.start), 0))
-        intercept = self.steps[k - 1].intercept if k else self.start
-        kept: Any = slice(coef.shape[1])
-        if k and len(self.steps[k - 1].gone):
-            kept = np.delete(np.arange(coef.shape[1]), self.steps[k - 1].gone)
-        atoms, entered = self.atoms[kept], self.entered[kept]
-        if k and self.steps[k - 1].leaves:
-            assert isinstance(dictionary, TreeDictionary)
-            atoms = dictionary.with_leaf_values(atoms, self.steps[k - 1].leaves)
-        return Model(dictionary, atoms, coef[:, kept], intercept, scale, entered, limits)
+        """Return the model after the last record of the first k steps."""
+        coef = np.zeros((len(self.start), 0))
+        intercept = self.start
+        atoms = self.atoms[:0]
+        kept: Any = slice(0)
+        step = self.after(k)
+        if step is not None:
+            coef = step.coef
+            intercept = step.intercept
+            kept = slice(step.n_entered)
+            if len(step.removed_atoms):
+                kept = np.delete(np.arange(step.n_entered), step.removed_atoms)
+            atoms = dictionary.with_leaf_values(self.atoms[kept], step.leaves)
+        return Model(
+            dictionary,
+            atoms,
+            coef[:, kept],
+            intercept,
+            scale,
+            self.entered[kept],
+            limits,
+        )
 
 
-class Presence:
+class AtomsByOutput:
     """Which atoms each output has, step by step."""
 
     def __init__(self, n_outputs: int) -> None:
@@ -96,24 +124,24 @@ class Presence:
     def take(self, chosen: Iterable[int], removed: Iterable[tuple[int, int]]) -> None:
         """Update with the positions that the outputs chose, or -1, and those removed.
 
-        For an average, the choices are those of one path after the other.
+        The choices may be those of several steps, one after the other.
         """
-        for own, place in zip(cycle(self.atoms), chosen, strict=False):
-            if place >= 0:
-                own.setdefault(int(place))
-        for output, place in removed:
-            del self.atoms[output][place]
+        for atoms, position in zip(cycle(self.atoms), chosen, strict=False):
+            if position >= 0:
+                atoms.setdefault(int(position))
+        for output, position in removed:
+            del self.atoms[output][position]
 
 
-def gone(n_entered: int, owned: Iterable[Iterable[int]]) -> NDArray[np.intp]:
+def removed_atoms(n_entered: int, atoms_by_output: Iterable[Iterable[int]]) -> Codes:
     """Return the positions of the atoms that no output has."""
     is_gone = np.ones(n_entered, dtype=bool)
-    for own in owned:
-        is_gone[list(own)] = False
+    for atoms in atoms_by_output:
+        is_gone[list(atoms)] = False
     return np.flatnonzero(is_gone)
 
 
-class Registry:
+class AtomTable:
     """All distinct atoms in order of entry."""
 
     def __init__(self) -> None:
@@ -121,17 +149,13 @@ class Registry:
         self.positions: dict[int, int] = {}
         self.entered: list[int] = []
 
-    def place(self, atom: Any, id_: int, k: int) -> int:
-        """Return the position of an atom, adding it if it is new."""
-        if id_ not in self.positions:
-            self.positions[id_] = len(self.rows)
+    def add(self, atom: Any, key: int, k: int) -> int:
+        """Return the position of an atom, adding it in step k if it is new."""
+        if key not in self.positions:
+            self.positions[key] = len(self.rows)
             self.rows.append(atom)
             self.entered.append(k)
-        return self.positions[id_]
-
-    def atoms(self, empty: Any) -> Any:
-        """Return all rows as one array; `empty` is an array without atoms."""
-        return stack_rows([empty, *self.rows]) if self.rows else empty
+        return self.positions[key]
 
 
 class StepScore(ABC):
@@ -146,5 +170,5 @@ class StepScore(ABC):
         """Score the steps of a whole path, evaluating all atoms at once."""
 
     @abstractmethod
-    def anew(self) -> StepScore:
+    def fresh(self) -> StepScore:
         """Return a fresh score for another path."""

@@ -7,13 +7,13 @@ a_k and in how they use the exact line search for b. Full correction calls a sol
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from fcgboost.designs.base import Array
 from fcgboost.losses import CurvedLoss
-from fcgboost.parts import Part, check_choice, check_positive, is_positive, refuse
+from fcgboost.parts import Part, check_positive, is_positive, refuse
 from fcgboost.solvers.base import Problem, Rows, Solution, Solver
 from fcgboost.stopping import Status
 
@@ -24,12 +24,14 @@ class Scheme(Part):
     #: Whether an atom of the model may be chosen again.
     reselects: bool
 
-    def anchor(self, problem: Problem, coef: Array, k: int) -> Array:
-        """Return the coefficients at which step k takes the gradient: the current ones."""
-        return coef
-
     @abstractmethod
-    def update(self, problem: Problem, coef: Array, newest: int, k: int) -> Solution:
+    def update(
+        self,
+        problem: Problem,
+        coef: Array,
+        newest: int,
+        k: int,
+    ) -> Solution:
         """Return the coefficients after step k = 1, 2, ...
 
         The chosen column is at position `newest`; its coefficient is 0 if it is new.
@@ -69,7 +71,13 @@ class FullyCorrective(Scheme):
     def is_due(self, n_atoms: int, n_corrected: int) -> bool:
         return n_atoms >= self.growth * n_corrected - 1e-9
 
-    def update(self, problem: Problem, coef: Array, newest: int, k: int) -> Solution:
+    def update(
+        self,
+        problem: Problem,
+        coef: Array,
+        newest: int,
+        k: int,
+    ) -> Solution:
         assert self.solver is not None
         return self.solver.solve(problem, coef)
 
@@ -83,22 +91,44 @@ class LineScheme(Scheme):
         """Return a_k, by which the old function shrinks (the intercept does not)."""
         return 0.0
 
-    @abstractmethod
-    def length(self, problem: Problem, base: Array, newest: int, k: int) -> float:
-        """Return b, how far to go from `base` along the newest atom."""
+    def length(
+        self,
+        problem: Problem,
+        base: Array,
+        newest: int,
+        k: int,
+    ) -> float:
+        """Return b, how far to go from `base` along the newest atom: by default to the minimum."""
+        return line_search(problem, base, newest)
 
-    def update(self, problem: Problem, coef: Array, newest: int, k: int) -> Solution:
+    def update(
+        self,
+        problem: Problem,
+        coef: Array,
+        newest: int,
+        k: int,
+    ) -> Solution:
         """Return (1 - a_k) coef with b added at `newest`."""
-        moved = _contract(problem, coef, self.contraction(k))
-        moved[newest] += self.length(problem, moved, newest, k)
-        return Solution(moved, problem.objective(moved), Status.CONVERGED, 1, 0.0)
+        moved = (1.0 - self.contraction(k)) * coef
+        if problem.columns.has_constant:
+            moved[0] = coef[0]
+        moved[newest] += self.length(
+            problem,
+            moved,
+            newest,
+            k,
+        )
+        return Solution(
+            moved,
+            problem.objective(moved),
+            Status.CONVERGED,
+            1,
+            0.0,
+        )
 
 
 class Original(LineScheme):
     """f + b g, b by exact line search (Freund and Schapire; Friedman's gradient view)."""
-
-    def length(self, problem: Problem, base: Array, newest: int, k: int) -> float:
-        return line_search(problem, base, newest)
 
 
 class Shrinkage(LineScheme):
@@ -116,7 +146,13 @@ class Shrinkage(LineScheme):
     def check_parameters(self) -> None:
         check_positive(self, "nu")
 
-    def length(self, problem: Problem, base: Array, newest: int, k: int) -> float:
+    def length(
+        self,
+        problem: Problem,
+        base: Array,
+        newest: int,
+        k: int,
+    ) -> float:
         return self.nu * line_search(problem, base, newest)
 
 
@@ -136,10 +172,17 @@ class Truncation(LineScheme):
     def check_parameters(self) -> None:
         check_positive(self, "c")
 
-    def length(self, problem: Problem, base: Array, newest: int, k: int) -> float:
+    def length(
+        self,
+        problem: Problem,
+        base: Array,
+        newest: int,
+        k: int,
+    ) -> float:
         # The objective is convex along the line, so clipping is exact.
         bound = self.c * k ** (-2.0 / 3.0)
-        return float(np.clip(line_search(problem, base, newest), -bound, bound))
+        length = line_search(problem, base, newest)
+        return float(np.clip(length, -bound, bound))
 
 
 class Epsilon(LineScheme):
@@ -157,43 +200,27 @@ class Epsilon(LineScheme):
     def check_parameters(self) -> None:
         check_positive(self, "epsilon")
 
-    def length(self, problem: Problem, base: Array, newest: int, k: int) -> float:
+    def length(
+        self,
+        problem: Problem,
+        base: Array,
+        newest: int,
+        k: int,
+    ) -> float:
         rows = problem.rows()
-        slope = _slope(rows, rows.values(base), rows.A[:, newest])
+        values = rows.values(base)
+        slope = _slope(rows, values, rows.A[:, newest])
         return -self.epsilon * float(np.sign(slope))
 
 
 class Rescaled(LineScheme):
     """RBoosting: (1 - a_k) f + b g, a_k = 2 / (k + 2), b by exact line search (Wang et al. 2019).
 
-    Parameters
-    ----------
-    select_at : {"previous", "rescaled"}, default="previous"
-        Take the gradient at f_{k-1}, or at (1 - a_k) f_{k-1}.
+    The gradient is taken at f, before it shrinks.
     """
-
-    def __init__(self, select_at: Literal["previous", "rescaled"] = "previous") -> None:
-        self.select_at = select_at
-
-    def check_parameters(self) -> None:
-        check_choice(self, "select_at", ("previous", "rescaled"))
 
     def contraction(self, k: int) -> float:
         return 2.0 / (k + 2.0)
-
-    def anchor(self, problem: Problem, coef: Array, k: int) -> Array:
-        if self.select_at == "previous":
-            return coef
-        return _contract(problem, coef, self.contraction(k))
-
-    def length(self, problem: Problem, base: Array, newest: int, k: int) -> float:
-        return line_search(problem, base, newest)
-
-
-def _contract(problem: Problem, coef: Array, share: float) -> Array:
-    contracted = (1.0 - share) * coef
-    contracted[: int(problem.columns.has_constant)] = coef[: int(problem.columns.has_constant)]
-    return contracted
 
 
 def line_search(problem: Problem, coef: Array, newest: int) -> float:
@@ -203,13 +230,25 @@ def line_search(problem: Problem, coef: Array, newest: int) -> float:
     doubling and bisection if the loss has no curvature or a step leaves the bracket. If the minimum
     is flat (all margins beyond the hinge), the shortest step is returned.
     """
-    rows, loss, is_curved = problem.rows(), problem.loss, isinstance(problem.loss, CurvedLoss)
-    f, g = rows.values(coef), rows.A[:, newest]
+    rows = problem.rows()
+    loss = problem.loss
+    is_curved = isinstance(loss, CurvedLoss)
+    f = rows.values(coef)
+    g = rows.A[:, newest]
     start = _slope(rows, f, g)
-    sign, flat = -np.sign(start), 1e-14 * abs(start)
-    low, high, b, slope, values = 0.0, np.inf, 0.0, -abs(start), f
-    for _ in range(200 if start != 0.0 else 0):
-        bend = rows.mean(loss.curvature(rows.y, values) * g**2) if is_curved else 0.0
+    sign = -np.sign(start)
+    flat = 1e-14 * abs(start)
+    low = 0.0
+    high = np.inf
+    b = 0.0
+    slope = -abs(start)
+    values = f
+    if start == 0.0:
+        return 0.0
+    for _ in range(200):
+        bend = 0.0
+        if is_curved:
+            bend = rows.mean(loss.curvature(rows.y, values) * g**2)
         b = b - slope / bend if bend > 0.0 else np.inf
         if not low < b < high:
             b = 0.5 * (low + high) if high < np.inf else 2.0 * low or 1.0

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from fcgboost import dictionaries
-from fcgboost.arrays import host
-from fcgboost.model import by_family
+from fcgboost.arrays import to_numpy
+from fcgboost.dictionaries.planes import LinearProfile
+from fcgboost.dictionaries.union import Member as FamilyAtoms
+from fcgboost.members import Member
+from fcgboost.model import Model, by_family
 from fcgboost.plotting.base import Array
 
 Kind = Literal["centre", "hinge", "half-way line", "step"]
@@ -19,7 +23,7 @@ _KINDS: dict[type, Kind | None] = {
     dictionaries.PolynomialDictionary: "centre",
     dictionaries.SigmoidDictionary: "half-way line",
     dictionaries.StepDictionary: "step",
-    dictionaries.LinearProfile: None,
+    LinearProfile: None,
     dictionaries.InnerProductDictionary: "hinge",
 }
 
@@ -35,29 +39,47 @@ class AtomPositions:
     coef: Array
 
 
-def atom_positions(model: Any, points: Array) -> AtomPositions | None:
+def atom_positions(members: Sequence[Member], points: Array) -> AtomPositions | None:
     """Return where atoms lie; None for atoms without a place in a plane, or of several kinds."""
-    found = by_family(model.dictionary, model.atoms, len(model.scale))
-    if len(found) > 1:
+    found = []
+    for member in members:
+        model = member.model
+        groups = by_family(model.dictionary, model.atoms, len(model.scale))
+        if len(groups) > 1:
+            return None
+        found += [_positions(atoms, model, points) for atoms in groups]
+    kinds = {kind for kind, _ in found}
+    if len(kinds) != 1:
         # Centres and lines in one picture would be taken for the same thing.
         return None
-    dictionary, _, rows, _ = found[0] if found else (model.dictionary, None, model.atoms, None)
-    atoms = host(rows)
-    kind = next((kind for family, kind in _KINDS.items() if isinstance(dictionary, family)), None)
+    [kind] = kinds
     if kind is None:
         return None
-    places = atoms[:, :2] if kind == "centre" else atoms
-    if isinstance(dictionary, dictionaries.PolynomialDictionary):
-        places = _polynomial_centers(model, atoms, points)
-    return AtomPositions(kind, places, model.coef)
+    places = np.vstack([rows for _, rows in found])
+    coef = np.hstack([member.weight * member.model.coef for member in members])
+    return AtomPositions(kind, places, coef)
 
 
-def _polynomial_centers(model: Any, atoms: Array, points: Array) -> Array:
+def _positions(atoms: FamilyAtoms, model: Model, points: Array) -> tuple[Kind | None, Array]:
+    """Return how the atoms of one family are drawn, and where."""
+    family = atoms.family
+    rows = to_numpy(atoms.rows)
+    kind = next((kind for known, kind in _KINDS.items() if isinstance(family, known)), None)
+    if isinstance(family, dictionaries.PolynomialDictionary):
+        return kind, _polynomial_centers(model, rows, points)
+    if kind == "centre":
+        rows = rows[:, :2]
+    return kind, rows
+
+
+def _polynomial_centers(model: Model, atoms: Array, points: Array) -> Array:
     """Solve w = (c - shift) / (q scale^2) and b = -<w, shift> for c.
 
     Two atoms that are not parallel determine the shift; what fewer leave open is the points' mean.
     """
-    weights, offsets, unit = atoms[:, :2], atoms[:, 2], model.scale
+    weights = atoms[:, :2]
+    offsets = atoms[:, 2]
+    unit = model.scale
     mean = points.mean(axis=0) if (unit != 1.0).any() else np.zeros(2)
     missing = -offsets - weights @ mean
     shift = mean + np.linalg.lstsq(weights * unit, missing, rcond=1e-9)[0] * unit

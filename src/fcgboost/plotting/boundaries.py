@@ -4,34 +4,40 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.ndimage import gaussian_filter
 from sklearn import inspection
-from sklearn.pipeline import Pipeline
+from sklearn.base import BaseEstimator
+from sklearn.pipeline import make_pipeline
 from sklearn.utils.validation import check_array, check_consistent_length
 
-from fcgboost.arrays import host
+from fcgboost.arrays import Rows, to_numpy
+from fcgboost.colors import CLASS_COLORS
 from fcgboost.plotting import base
 from fcgboost.plotting.atoms import AtomPositions, atom_positions
-from fcgboost.plotting.base import Array
+from fcgboost.plotting.base import Array, Labels
 from fcgboost.prediction import BaseFCGBoost
+
+if TYPE_CHECKING:
+    from matplotlib.collections import Collection
 
 # As many as not to coincide with the colours.
 _MARKERS = ("^", "o", "s", "D", "v", "P", "X", "<")
 # How strongly the plane is filled: of two classes where they are sure, of several everywhere.
-_STRONGEST, _FLAT = 0.5, 0.3
+_STRONGEST = 0.5
+_FLAT = 0.3
 
 
 @dataclass(eq=False, repr=False)
 class DecisionBoundaryDisplay(base.Display):
     """The decision boundary of a classifier of two features, with data and atoms.
 
-    The plane is filled by scikit-learn's display of the same name: with two classes by the decision
-    value, from -1 (certainly the first class) to 1, or by the probability if there are no decision
-    values (forests); with several classes by the predicted class.
+    The plane is filled by what scikit-learn's display of the same name computes: with two classes
+    the decision value, from -1 (certainly the first class) to 1, or the probability if there are no
+    decision values (forests); with several classes the predicted class.
 
     An atom has the colour of the class it supports: with two classes the first for a negative
     coefficient, the second for a positive one; with several, the class of its largest coefficient,
@@ -45,18 +51,18 @@ class DecisionBoundaryDisplay(base.Display):
     boundary_ : list of matplotlib ContourSet
         The lines between the classes.
     atoms_ : list of matplotlib Collection
-        The atoms, those for the first class first.
+        The atoms, all in one collection; none if the model has none to draw.
     """
 
     #: Its response is that of two classes, or the places of the predicted ones of several.
     surface: inspection.DecisionBoundaryDisplay
-    classes: NDArray[Any]
+    classes: Labels
     _: KW_ONLY
     #: The response between two classes.
     threshold: float = 0.0
     #: Of shape (n_samples, 2).
     points: Array | None = None
-    labels: NDArray[Any] | None = None
+    labels: Labels | None = None
     atoms: AtomPositions | None = None
     true_boundary: Callable[[Array], Array] | None = None
 
@@ -76,12 +82,12 @@ class DecisionBoundaryDisplay(base.Display):
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
-        X: Any,
+        estimator: BaseEstimator,
+        X: ArrayLike,
         y: ArrayLike | None = None,
         *,
         k: int | None = None,
-        atoms: bool | Literal["auto"] = "auto",
+        atoms: bool = True,
         true_boundary: Callable[[Array], Array] | None = None,
         grid_resolution: int = 300,
         xlabel: str | None = None,
@@ -101,8 +107,8 @@ class DecisionBoundaryDisplay(base.Display):
             Without labels no points are drawn.
         k : int or None, default=None
             Draw the model after k steps of its path.
-        atoms : bool or "auto", default="auto"
-            Whether to draw the atoms; "auto" draws them if they have a position.
+        atoms : bool, default=True
+            Whether to draw the atoms, if they have a position.
         true_boundary : callable or None, default=None
             Maps the first feature to the second on the true boundary, which is drawn dashed.
         grid_resolution : int, default=300
@@ -112,172 +118,202 @@ class DecisionBoundaryDisplay(base.Display):
         **kwargs :
             For `plot`.
         """
-        base.split(estimator, cls)
+        from matplotlib.figure import Figure
+
         if k is not None:
-            before, classifier = base.split_boosted(estimator, cls)
+            before, classifier = cls._split_boosted(estimator)
             short = classifier.truncate(k)
-            steps = [] if before is None else before.steps
-            estimator = Pipeline([*steps, ("classifier", short)]) if steps else short
-        points = host(check_array(X, accept_sparse="csr", dtype=np.float64))
-        surface = _surface(estimator, X, points, grid_resolution)
-        surface.xlabel, surface.ylabel = xlabel or surface.xlabel, ylabel or surface.ylabel
+            estimator = short if before is None else make_pipeline(before, short)
+        before, classifier = cls._split(estimator)
+        points = to_numpy(check_array(X, accept_sparse="csr", dtype=np.float64))
+        names = getattr(X, "columns", ("feature 1", "feature 2"))
+        surface = inspection.DecisionBoundaryDisplay.from_estimator(
+            estimator,
+            like(X, _corners(points)),
+            grid_resolution=grid_resolution,
+            eps=0.0,
+            response_method="auto" if len(estimator.classes_) == 2 else "predict",
+            xlabel=xlabel or str(names[0]),
+            ylabel=ylabel or str(names[-1]),
+            # It draws at once.
+            ax=Figure().subplots(),
+        )
         has_decision = hasattr(estimator, "decision_function")  # forests have probabilities only
-        display = cls(surface, estimator.classes_, true_boundary=true_boundary)
-        display.threshold = 0.0 if has_decision else 0.5
-        display.atoms = _find_atoms(estimator, X, points, atoms)
+        display = cls(
+            surface,
+            estimator.classes_,
+            threshold=0.0 if has_decision else 0.5,
+            true_boundary=true_boundary,
+        )
+        # What changes the rows moves the atoms to where this plane does not show them.
+        is_same = before is None or np.array_equal(before.transform(X), points)
+        if atoms and is_same and isinstance(classifier, BaseFCGBoost):
+            display.atoms = atom_positions(classifier.members_, points)
         if y is not None:
             check_consistent_length(points, y)
-            display.points, display.labels = points, np.asarray(y)
+            display.points = points
+            display.labels = np.asarray(y)
         return display.plot(**kwargs)
 
     def plot(self, ax: base.Axes | None = None, **kwargs: Any) -> Self:
         """Draw into Axes, or into a new figure; `kwargs` for `Axes.pcolormesh`, which fills it."""
         ax = self._start(ax)
         color = base.text_color(ax)
-        self._fill(ax, kwargs)
+        surface = self.surface
+        self.surface_ = ax.pcolormesh(
+            surface.xx0,
+            surface.xx1,
+            surface.response,
+            **{"rasterized": True, "zorder": 0.5, **self._colors(), **kwargs},
+        )
+        self.boundary_ = [
+            ax.contour(
+                surface.xx0,
+                surface.xx1,
+                side,
+                levels=[0.0],
+                colors=[color],
+                linewidths=2.0,
+                zorder=3,
+            )
+            for side in self._sides()
+            if side.min() < 0.0 < side.max()
+        ]
         self._scatter(ax)
         # A contour has no entry in the legend: an empty line stands for it.
-        ax.plot([], [], color=color, linewidth=2.0, label="decision boundary")
+        ax.plot(
+            [],
+            [],
+            color=color,
+            linewidth=2.0,
+            label="decision boundary",
+        )
         if self.true_boundary is not None:
-            first = self.surface.xx0[0]
-            ax.plot(first, self.true_boundary(first), "--", color=color, label="true boundary")
+            first = surface.xx0[0]
+            ax.plot(
+                first,
+                self.true_boundary(first),
+                "--",
+                color=color,
+                label="true boundary",
+            )
         self.atoms_ = [] if self.atoms is None else self._draw_atoms(ax, self.atoms)
         (left, bottom), (right, top) = self.limits
         ax.set(xlim=(left, right), ylim=(bottom, top))
-        base.set_labels(ax, self.surface.xlabel, self.surface.ylabel)
+        base.set_labels(ax, surface.xlabel, surface.ylabel)
         base.legend_below(ax)
         return self
 
-    def _fill(self, ax: base.Axes, options: dict[str, Any]) -> None:
-        """Fill the plane, and draw the lines between the classes."""
-        from matplotlib.colors import ListedColormap, to_rgba
+    def _colors(self) -> dict[str, Any]:
+        """Return how the plane is filled."""
+        from matplotlib.colors import ListedColormap, to_rgba_array
 
-        surface, n_classes, reach = self.surface, len(self.classes), 1.0 - self.threshold
-        style = {"rasterized": True, "zorder": 0.5, **options}
-        if n_classes == 2:
-            ends = {"vmin": self.threshold - reach, "vmax": self.threshold + reach}
-            style = {"cmap": base.diverging_colormap(_STRONGEST), **ends, **style}
-        self.surface_ = surface.plot("pcolormesh", ax=ax, **style).surface_
-        sides = [surface.response - self.threshold]
+        n_classes = len(self.classes)
         if n_classes > 2:
-            colors = [to_rgba(color, _FLAT) for color in base.class_colors(n_classes)]
-            self.surface_.set(cmap=ListedColormap(colors), clim=(-0.5, n_classes - 0.5))
-            # Smooth as far as a line is wide: predictions change from one point to the next.
-            regions = (surface.response == np.arange(n_classes)[:, None, None]).astype(np.float64)
-            sides = [gaussian_filter(region, 1.0) - 0.5 for region in regions]
-        line: dict[str, Any] = {"colors": [base.text_color(ax)], "linewidths": 2.0, "zorder": 3}
-        self.boundary_ = [
-            ax.contour(surface.xx0, surface.xx1, side, levels=[0.0], **line)
-            for side in sides
-            if side.min() < 0.0 < side.max()
-        ]
+            colors = to_rgba_array(base.class_colors(n_classes), _FLAT)
+            return {"cmap": ListedColormap(colors), "vmin": -0.5, "vmax": n_classes - 0.5}
+        first, second = CLASS_COLORS
+        certainty = np.linspace(-1.0, 1.0, 256)
+        names = np.where(certainty < 0.0, first, second)
+        colors = to_rgba_array(names, _STRONGEST * np.abs(certainty))
+        low = 2.0 * self.threshold - 1.0
+        return {"cmap": ListedColormap(colors), "vmin": low, "vmax": 1.0}
+
+    def _sides(self) -> list[Array]:
+        """Return surfaces that are 0 on the lines between classes."""
+        response = self.surface.response
+        if len(self.classes) == 2:
+            return [response - self.threshold]
+        # Smooth as far as a line is wide: predictions change from one point to the next.
+        regions = [response == code for code in range(len(self.classes))]
+        return [gaussian_filter(region.astype(np.float64), 1.0) - 0.5 for region in regions]
 
     def _scatter(self, ax: base.Axes) -> None:
         if self.points is None or self.labels is None:
             return
         colors = base.class_colors(len(self.classes))
         for i, (value, color) in enumerate(zip(self.classes, colors, strict=True)):
-            style: dict[str, Any] = {"c": color, "marker": _MARKERS[i % len(_MARKERS)]}
-            style |= {"s": 14, "linewidths": 0.0, "label": f"label {base.label_name(value)}"}
-            ax.scatter(*self.points[self.labels == value].T, **style)
+            x, y = self.points[self.labels == value].T
+            ax.scatter(
+                x,
+                y,
+                s=14,
+                c=color,
+                marker=_MARKERS[i % len(_MARKERS)],
+                linewidths=0.0,
+                label=f"label {base.label_name(value)}",
+            )
         if self.n_outside:
             ax.plot([], [], " ", label=f"rows farther out: {self.n_outside}")
 
-    def _draw_atoms(self, ax: base.Axes, atoms: AtomPositions) -> list[Any]:
-        coef, kind, two = atoms.coef, atoms.kind, len(self.classes) == 2
-        codes = np.where(coef[0] > 0.0, 1, 0) if two else np.abs(coef).argmax(axis=0)
-        is_for = two | (coef[codes % len(coef), np.arange(len(codes))] > 0.0)
-        sizes = np.abs(coef).max(axis=0, initial=0.0)
-        sizes = sizes / (sizes.max(initial=0.0) or 1.0)
-        draw = _draw_centers if kind == "centre" else self._draw_lines
-        proxy: dict[str, Any] = {"linewidth": 2.0}
-        if kind == "centre":
-            proxy = {"marker": "o", "linestyle": "none", "markeredgecolor": base.text_color(ax)}
-        drawn = []
-        for code, color in enumerate(base.class_colors(len(self.classes))):
-            for fills in (True, False):
-                if (chosen := (codes == code) & (is_for == fills)).any():
-                    drawn.append(draw(ax, atoms.places[chosen], sizes[chosen], color, fills))
-                    if two:
-                        name = f"{kind} for label {base.label_name(self.classes[code])}"
-                        ax.plot([], [], color=color, label=name, **proxy)
-        if drawn and not two:
-            hollow = "hollow" if kind == "centre" else "dashed"
-            name = f"{kind} of an atom ({hollow}: against the class)"
-            ax.plot([], [], color=base.text_color(ax), label=name, **proxy)
-        return drawn
-
-    def _draw_lines(self, ax: base.Axes, rows: Array, sizes: Array, color: str, fills: bool) -> Any:
-        """Draw lines <w, x> + b = 0 across the plane; the Axes clip them."""
+    def _draw_atoms(self, ax: base.Axes, atoms: AtomPositions) -> list[Collection]:
+        """Draw every atom in the colour of its class, sized by its coefficient."""
         from matplotlib.collections import LineCollection
+        from matplotlib.colors import to_rgba, to_rgba_array
 
+        coef = atoms.coef
+        largest = np.abs(coef).max(axis=0)
+        sizes = largest / (largest.max() or 1.0)
+        is_pair = len(self.classes) == 2
+        codes = (coef[0] > 0.0).astype(np.intp) if is_pair else np.abs(coef).argmax(axis=0)
+        is_for = is_pair | (coef.max(axis=0) == largest)
+        colors = np.array(base.class_colors(len(self.classes)))[codes]
+        text = base.text_color(ax)
+        is_centre = atoms.kind == "centre"
+        drawn: Collection
+        if is_centre:
+            # Points below remain visible.
+            drawn = ax.scatter(
+                atoms.places[:, 0],
+                atoms.places[:, 1],
+                s=15.0 + 115.0 * sizes,
+                facecolors=to_rgba_array(colors, 0.7 * is_for),
+                edgecolors=np.where(is_for[:, None], to_rgba(text), to_rgba_array(colors)).tolist(),
+                linewidths=1.2,
+                zorder=4,
+            )
+        else:
+            drawn = LineCollection(
+                self._lines(atoms.places),
+                linewidths=0.6 + 2.6 * sizes,
+                colors=colors,
+                linestyles=np.where(is_for, "solid", "dashed"),
+                alpha=0.8,
+            )
+            ax.add_collection(drawn, autolim=False)
+        name = f"{atoms.kind} of an atom"
+        if not is_pair:
+            name += f" ({'hollow' if is_centre else 'dashed'}: against the class)"
+        ax.plot(
+            [],
+            [],
+            "o" if is_centre else "-",
+            color=text,
+            linewidth=2.0,
+            label=name,
+        )
+        return [drawn]
+
+    def _lines(self, rows: Array) -> list[Array]:
+        """Return the ends of lines <w, x> + b = 0 across the plane; the Axes clip them."""
         low, high = self.limits
-        normals, middle = rows[:, :2], (low + high) / 2.0
+        normals = rows[:, :2]
+        middle = (low + high) / 2.0
         squares = np.maximum(np.sum(normals**2, axis=1), np.finfo(np.float64).tiny)
         feet = middle - ((normals @ middle + rows[:, 2]) / squares)[:, None] * normals
         reach = np.linalg.norm(high - low) / np.sqrt(squares)
         along = normals[:, ::-1] * [-1.0, 1.0] * reach[:, None]
-        style: dict[str, Any] = {"linestyles": "solid" if fills else "dashed", "alpha": 0.8}
-        ends = list(np.stack([feet - along, feet + along], axis=1))
-        lines = LineCollection(ends, linewidths=0.6 + 2.6 * sizes, colors=color, **style)
-        return ax.add_collection(lines, autolim=False)
+        return list(np.stack([feet - along, feet + along], axis=1))
 
 
-def _draw_centers(ax: base.Axes, places: Array, sizes: Array, color: str, fills: bool) -> Any:
-    from matplotlib.colors import to_rgba
-
-    # Points below remain visible.
-    face, edge = (to_rgba(color, 0.7), base.text_color(ax)) if fills else ("none", color)
-    style: dict[str, Any] = {"facecolors": face, "edgecolors": edge, "linewidths": 1.2}
-    x, y = places.T
-    return ax.scatter(x, y, s=15.0 + 115.0 * sizes, zorder=4, **style)
+def _corners(points: Array) -> Array:
+    """Return the lower left and the upper right corner of the usual points, with a small margin."""
+    low, high = np.transpose([base.usual_range(column) for column in points.T])
+    margin = 0.02 * np.where(high > low, high - low, 1.0)
+    return np.stack([low - margin, high + margin])
 
 
-def _surface(estimator: Any, X: Any, points: Array, n: int) -> inspection.DecisionBoundaryDisplay:
-    """Let scikit-learn evaluate a grid over the usual points."""
-    from matplotlib.figure import Figure
-
-    names = getattr(X, "columns", ("feature 1", "feature 2"))
-    return inspection.DecisionBoundaryDisplay.from_estimator(
-        estimator,
-        like(X, np.stack([grid_side(column, 2) for column in points.T], axis=1)),
-        grid_resolution=n,
-        eps=0.0,
-        response_method="auto" if len(estimator.classes_) == 2 else "predict",
-        xlabel=str(names[0]),
-        ylabel=str(names[-1]),
-        # It draws at once.
-        ax=Figure().subplots(),
-    )
-
-
-def _find_atoms(
-    estimator: Any, X: Any, points: Array, atoms: bool | Literal["auto"]
-) -> AtomPositions | None:
-    """Return the atoms, if they are asked for and can be shown in the units of X."""
-    if atoms is False:
-        return None
-    before, classifier = base.split(estimator, DecisionBoundaryDisplay)
-    # What changes the rows moves the atoms to where this plane does not show them.
-    is_same = before is None or np.array_equal(before.transform(X), points)
-    is_ours = isinstance(classifier, BaseFCGBoost)
-    found = atom_positions(classifier.model_, points) if is_ours and is_same else None
-    if found is None and atoms is True:
-        raise ValueError(
-            f"{type(classifier).__name__} has no atoms that can be shown over the columns of X: "
-            "pass atoms='auto'."
-        )
-    return found
-
-
-def grid_side(column: Array, n: int) -> Array:
-    """Return n points that span the column's usual values with a small margin."""
-    low, high = base.usual_range(column)
-    margin = 0.02 * ((high - low) or 1.0)
-    return np.linspace(low - margin, high + margin, n)
-
-
-def like(X: Any, points: Array) -> Any:
+def like(X: Rows, points: Array) -> Rows:
     """Return points as a data frame if X is one, with its column names."""
     if not hasattr(X, "columns"):  # a user's table, of any library of data frames
         return points

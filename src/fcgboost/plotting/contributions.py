@@ -10,17 +10,20 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
+from sklearn.base import BaseEstimator
 
-from fcgboost.arrays import host
+from fcgboost.arrays import Rows, to_numpy
 from fcgboost.colors import CLASS_COLORS, GREY
 from fcgboost.explanation import Explanation
 from fcgboost.plotting import base
 from fcgboost.plotting.base import Array
 from fcgboost.tables.cells import is_missing, text_of
-from fcgboost.tables.encoder import as_array, open_table
+from fcgboost.tables.opening import as_array, is_frame, open_table
+from fcgboost.wording import count, number, shortened
 
-# Letters of a name and of a value, and the size of all letters, in widths of narrow Axes.
-_NAME, _CELL, _SIZE = 24, 12, 0.036
+# Letters of a name and of a value.
+_NAME = 24
+_CELL = 12
 
 
 @dataclass(eq=False, repr=False)
@@ -51,12 +54,12 @@ class ContributionDisplay(base.Display):
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
-        X: Any,
+        estimator: BaseEstimator,
+        X: ArrayLike,
         *,
         row: int = 0,
-        background: Any = None,
-        class_of_interest: Any = None,
+        background: ArrayLike | None = None,
+        class_of_interest: object = None,
         **kwargs: Any,
     ) -> Self:
         """Explain a row of X, and draw it.
@@ -74,14 +77,19 @@ class ContributionDisplay(base.Display):
         **kwargs :
             For `plot`.
         """
-        before, classifier = base.split_boosted(estimator, cls)
-        rows, names = _one_row(X, row), base.feature_names(before, classifier, X)
+        before, classifier = cls._split_boosted(estimator)
+        names = base.feature_names(before, classifier, X)
+        rows = _one_row(X, row)
         if before is not None:
             rows = before.transform(rows)
             background = None if background is None else before.transform(background)
-        found = replace(classifier.explain(rows, background=background), feature_names=names)
-        options = {"classes": classifier.classes_, "class_of_interest": class_of_interest}
-        return cls.from_explanation(found, **options, **kwargs)
+        explanation = classifier.explain(rows, background=background)
+        return cls.from_explanation(
+            replace(explanation, feature_names=names),
+            classes=classifier.classes_,
+            class_of_interest=class_of_interest,
+            **kwargs,
+        )
 
     @classmethod
     def from_explanation(
@@ -90,22 +98,28 @@ class ContributionDisplay(base.Display):
         *,
         row: int = 0,
         classes: ArrayLike | None = None,
-        class_of_interest: Any = None,
+        class_of_interest: object = None,
         **kwargs: Any,
     ) -> Self:
         """Draw a row that was explained; `classes` are `classes_`, or None for 0, 1, ..."""
-        cells, is_pair = cells_of(explanation, row), explanation.values.ndim == 2
+        cells = cells_of(explanation, row)
+        is_pair = explanation.values.ndim == 2
         n_classes = 2 if is_pair else explanation.values.shape[2]
-        known = np.arange(n_classes) if classes is None else np.asarray(classes)
+        names = np.arange(n_classes) if classes is None else np.asarray(classes)
         totals = explanation.base_values[row] + explanation.values[row].sum(axis=0)
         code = 1 if is_pair else int(totals.argmax())
         if class_of_interest is not None:
-            code = base.class_code(known, class_of_interest)
-        values, bases = explanation.towards(code)
-        label = f"decision value for {base.label_name(known[code])}"
-        colors = base.class_colors(n_classes)[code], CLASS_COLORS[1 - code] if is_pair else GREY
-        display = cls(values[row], explanation.feature_names, cells, float(bases[row]))
-        display.xlabel, display.colors = label, colors
+            code = base.class_code(names, class_of_interest)
+        values, base_values = explanation.towards(code)
+        display = cls(
+            values[row],
+            explanation.feature_names,
+            cells,
+            float(base_values[row]),
+            xlabel=f"decision value for {base.label_name(names[code])}",
+        )
+        other = CLASS_COLORS[1 - code] if is_pair else GREY
+        display.colors = (base.class_colors(n_classes)[code], other)
         return display.plot(**kwargs)
 
     def plot(self, ax: base.Axes | None = None, *, n_shown: int = 10, **kwargs: Any) -> Self:
@@ -114,63 +128,91 @@ class ContributionDisplay(base.Display):
         # Columns that the model leaves out add nothing.
         order = np.argsort(-np.abs(self.values), kind="stable")
         order = order[: np.count_nonzero(self.values) or None]
-        shown, rest = order[:n_shown], order[n_shown:]
-        pairs = ((base.shortened(self.names[i], _NAME), self.cells[i]) for i in shown)
-        labels = [f"{name} = {base.shortened(cell, _CELL)}" for name, cell in pairs]
+        shown = order[:n_shown]
+        rest = order[n_shown:]
         steps = self.values[shown]
+        labels = [
+            f"{shortened(self.names[i], _NAME)} = {shortened(self.cells[i], _CELL)}" for i in shown
+        ]
         if len(rest):
             steps = np.append(steps, self.values[rest].sum())
-            labels.append(f"{len(rest):,} other column{'s' * (len(rest) > 1)}")
-        (width, height), letters = base.size_in_points(ax), float(ax.yaxis.label.get_fontsize())
-        size = min(letters, max(4.0, 0.75 * height / len(steps)), max(7.0, _SIZE * width))
-        ax.set_yticks(np.arange(len(steps)), labels, fontsize=size)
-        ax.set_ylim(len(steps) - 0.5, -0.5)
-        self._draw_bars(ax, steps, size, kwargs)
-        ax.set_xlabel(base.wrapped(self.xlabel, 0.5 * width, letters))
+            labels.append(count(len(rest), "other column"))
+        size = base.name_bars(ax, labels)
+        text = base.text_color(ax)
+        places = np.arange(len(steps))
+        ends = self.base_value + np.cumsum(steps)
+        colors = [self.colors[int(step < 0.0)] for step in steps]
+        self.bars_ = ax.barh(places, steps, **{"left": ends - steps, "color": colors, **kwargs})
+        ax.vlines(
+            ends[:-1],
+            places[:-1] - 0.4,
+            places[1:] + 0.4,
+            color=text,
+            linewidth=0.8,
+        )
+        ax.bar_label(
+            self.bars_,
+            list(map(signed, steps)),
+            padding=2,
+            fontsize=size,
+            color=text,
+            bbox={"facecolor": ax.get_facecolor(), "edgecolor": "none", "pad": 0.5},
+        )
+        self._draw_ends(ax)
         base.legend_below(ax, ncols=1)
         return self
 
-    def _draw_bars(self, ax: base.Axes, steps: Array, size: float, options: dict[str, Any]) -> None:
-        """Draw the bars with their numbers, and lines between them."""
-        text, places, ends = base.text_color(ax), np.arange(len(steps)), np.cumsum(steps)
-        ends += self.base_value
-        colors = [self.colors[int(step < 0.0)] for step in steps]
-        self.bars_ = ax.barh(places, steps, **{"left": ends - steps, "color": colors, **options})
-        ax.vlines(ends[:-1], places[:-1] - 0.4, places[1:] + 0.4, color=text, linewidth=0.8)
-        paper = {"facecolor": ax.get_facecolor(), "edgecolor": "none", "pad": 0.5}
-        style: dict[str, Any] = {"padding": 2, "fontsize": size, "color": text, "bbox": paper}
-        ax.bar_label(self.bars_, [_number(step, "+.2g") for step in steps], **style)
-        marks = (("base value", self.base_value, ":"), ("decision value", ends[-1], "--"))
-        for name, value, line in marks:
-            label, style = f"{name}: {_number(value)}", {"linestyle": line, "linewidth": 1.0}
-            ax.axvline(value, color=text, label=label, zorder=0.5, **style)
-        # Names take half of the width, and numbers beside the bars some sizes of their letters.
-        points, width = [*ends, self.base_value], 0.55 * base.size_in_points(ax)[0]
-        room = 3.3 * size / max(width - 6.6 * size, 0.4 * width) * (np.ptp(points) or 1.0)
-        ax.set_xlim(min(points) - room, max(points) + room)
+    def _draw_ends(self, ax: base.Axes) -> None:
+        """Draw where the bars begin and end."""
+        for name, value, line in (
+            ("base value", self.base_value, ":"),
+            ("decision value", self.decision_value, "--"),
+        ):
+            ax.axvline(
+                value,
+                color=base.text_color(ax),
+                label=f"{name}: {number(float(f'{value:.3g}'))}",
+                zorder=0.5,
+                linestyle=line,
+                linewidth=1.0,
+            )
+        # Numbers stand beside the bars, and names take half of the width.
+        ax.use_sticky_edges = False
+        ax.margins(x=0.3)
+        width = 0.5 * base.size_in_points(ax)[0]
+        ax.set_xlabel(base.wrapped(self.xlabel, width, base.label_size(ax)))
+
+
+def signed(value: float) -> str:
+    """Return two digits of a contribution, with its sign."""
+    text = number(float(f"{value:.2g}"))
+    return f"+{text}" if value >= 0.0 else text
 
 
 def cells_of(explanation: Explanation, row: int) -> list[str]:
     """Return the values of a row as texts, in the order of the feature names."""
-    names, X = explanation.feature_names, explanation.data
-    columns = open_table(host(_one_row(X, row)), 1).columns
-    found = dict(zip(names, columns.values(), strict=False)) | columns
-    return [_text(np.asarray(found[name])[0]) for name in names]
+    names = explanation.feature_names
+    cells = _one_row(explanation.data, row)
+    # A frame stays one: its columns are found by name, in whichever order it has them.
+    if not is_frame(cells):
+        cells = to_numpy(cells)
+    columns = open_table(cells, 1).columns
+    by_name = dict(zip(names, columns.values(), strict=False)) | columns
+    return [_text(np.asarray(by_name[name])[0]) for name in names]
 
 
-def _one_row(X: Any, row: int) -> Any:
-    X = X.tocsr() if sparse.issparse(X) else as_array(X)
-    if not 0 <= row < X.shape[0]:
-        raise ValueError(f"row={row}: there are {X.shape[0]} rows, which count from 0.")
-    return getattr(X, "iloc", X)[row : row + 1]  # pandas' data frames take labels, not places
+def _one_row(X: Rows, row: int) -> Rows:
+    rows: Rows = X.tocsr() if sparse.issparse(X) else as_array(X)
+    if not 0 <= row < rows.shape[0]:
+        raise ValueError(f"row={row}: there are {rows.shape[0]} rows, which count from 0.")
+    if hasattr(rows, "iloc"):  # pandas' data frames take labels, not positions
+        rows = rows.iloc
+    return rows[row : row + 1]
 
 
-def _text(cell: Any) -> str:
-    if isinstance(cell, Real) and not is_missing(cell):
-        return _number(float(cell), ".4g")
-    return "missing" if is_missing(cell) else text_of(cell).removesuffix(" 00:00:00")
-
-
-def _number(value: float, style: str = ".3g") -> str:
-    style = style if abs(value) < 1e3 or abs(value) >= 1e9 else ",.0f"
-    return f"{value + 0.0:{style}}".replace("-", "\N{MINUS SIGN}")
+def _text(cell: object) -> str:
+    if is_missing(cell):
+        return "missing"
+    if isinstance(cell, Real):
+        return number(float(cell))
+    return text_of(cell).removesuffix(" 00:00:00")

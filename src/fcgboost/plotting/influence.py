@@ -1,22 +1,23 @@
-"""Feature importances, by slopes or by permutation."""
+"""Feature importances as bars."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.inspection import permutation_importance
+from sklearn.base import BaseEstimator
 
 from fcgboost.colors import CLASS_COLORS
 from fcgboost.dictionaries import SmoothDictionary
 from fcgboost.plotting import base
 from fcgboost.plotting.base import Array
+from fcgboost.prediction import BaseFCGBoost
+from fcgboost.wording import shortened
 
-_SLOPES_LABEL = "share of the mean absolute slope (standardised features)"
-_CHANGES_LABEL = "share of the mean absolute change when permuted"
+_LONGEST_NAME = 28
 
 
 @dataclass(eq=False, repr=False)
@@ -38,75 +39,53 @@ class FeatureInfluenceDisplay(base.Display):
 
     @classmethod
     def from_estimator(
-        cls,
-        estimator: Any,
-        X: Any = None,
-        y: ArrayLike | None = None,
-        *,
-        method: Literal["slopes", "permutation"] = "slopes",
-        options: dict[str, Any] | None = None,
-        **kwargs: Any,
+        cls, estimator: BaseEstimator, X: ArrayLike | None = None, **kwargs: Any
     ) -> Self:
         """Draw the importance of the features for a classifier.
 
+        `feature_importances_` is drawn: the mean absolute slope of the decision value in every
+        standardised feature; for trees and unions, its mean absolute change when the feature is
+        permuted. scikit-learn's `permutation_importance` can be drawn by the class itself.
+
         Parameters
         ----------
-        estimator : fitted classifier or Pipeline
-            Slopes are known for classifiers of this package.
-        X, y : data for permutations, or None, default=None
-            Preferably held-out rows.
-        method : {"slopes", "permutation"}, default="slopes"
-            "slopes" draws `feature_importances_`: the mean absolute slope of the decision value
-            in every standardised feature; for trees and unions, its mean absolute change when the
-            feature is permuted. In a Pipeline, features are those the classifier sees.
-            "permutation" is permutation importance: the drop in accuracy when a column of X is
-            permuted, with the standard deviation over the permutations.
-        options : dict or None, default=None
-            For `sklearn.inspection.permutation_importance`: scoring, n_repeats, random_state, ...
+        estimator : fitted classifier of this package, or Pipeline that ends in one
+            In a Pipeline, features are those the classifier sees.
+        X : data frame or None, default=None
+            Its columns name the features of a classifier that has seen no names.
         **kwargs :
             For `plot`.
         """
-        if method not in ("slopes", "permutation"):
-            raise ValueError(f"method must be 'slopes' or 'permutation', got {method!r}.")
-        if method == "slopes":
-            before, classifier = base.split_boosted(estimator, cls)
-            names = base.feature_names(before, classifier, X)
-            is_smooth = isinstance(classifier.model_.dictionary, SmoothDictionary)
-            label = _SLOPES_LABEL if is_smooth else _CHANGES_LABEL
-            display = cls(classifier.feature_importances_, names, xlabel=label)
-        else:
-            display = cls._permuted(estimator, X, y, options or {})
-        return display.plot(**kwargs)
-
-    @classmethod
-    def _permuted(cls, estimator: Any, X: Any, y: Any, options: dict[str, Any]) -> Self:
-        base.split(estimator, cls)
-        if X is None or y is None:
-            raise ValueError("method='permutation' permutes the columns of X: pass X and y.")
-        found = permutation_importance(
-            estimator, X, y, **{"n_repeats": 10, "random_state": 0, **options}
-        )
-        score = options.get("scoring") or "accuracy"
-        label = f"drop in {score} when permuted (± standard deviation)"
-        names, errors = base.feature_names(None, estimator, X), found.importances_std
-        return cls(found.importances_mean, names, errors=errors, xlabel=label)
+        before, classifier = cls._split_boosted(estimator)
+        names = base.feature_names(before, classifier, X)
+        xlabel = f"share of {meaning_of_influence(classifier)}"
+        return cls(classifier.feature_importances_, names, xlabel=xlabel).plot(**kwargs)
 
     def plot(self, ax: base.Axes | None = None, *, n_shown: int = 15, **kwargs: Any) -> Self:
         """Draw at most `n_shown` features into Axes or a new figure; `kwargs` for `Axes.barh`."""
         ax = self._start(ax)
         shown = np.argsort(-self.values, kind="stable")[:n_shown]
-        n, places = len(shown), np.arange(len(shown))
+        values = self.values[shown]
         errors = None if self.errors is None else self.errors[shown]
         style = {"color": CLASS_COLORS[1], "ecolor": base.text_color(ax), "capsize": 2, **kwargs}
-        self.bars_ = ax.barh(places, self.values[shown], xerr=errors, **style)
-        letters, height = float(ax.yaxis.label.get_fontsize()), base.size_in_points(ax)[1]
-        size = min(letters, max(4.0, 0.75 * height / max(1, n)))
-        ax.set_yticks(places, [base.shortened(self.names[i]) for i in shown], fontsize=size)
-        ax.set_ylim(n - 0.5, -0.5)
-        if (self.values[shown] < 0.0).any() or errors is not None:
-            ax.axvline(0.0, color=base.text_color(ax), linewidth=0.8)
-        rest = (
-            f"\nsmaller features left out: {len(self.values) - n}" if n < len(self.values) else ""
+        self.bars_ = ax.barh(
+            np.arange(len(shown)),
+            values,
+            xerr=errors,
+            **style,
         )
+        base.name_bars(ax, [shortened(self.names[i], _LONGEST_NAME) for i in shown])
+        if (values < 0.0).any() or errors is not None:
+            ax.axvline(0.0, color=base.text_color(ax), linewidth=0.8)
+        n_left = len(self.values) - len(shown)
+        rest = f"\nsmaller features left out: {n_left}" if n_left else ""
         base.set_labels(ax, self.xlabel + rest, "")
         return self
+
+
+def meaning_of_influence(classifier: BaseFCGBoost) -> str:
+    """Say what `feature_importances_` are shares of."""
+    dictionaries = [member.model.dictionary for member in classifier.members_]
+    if all(isinstance(dictionary, SmoothDictionary) for dictionary in dictionaries):
+        return "the mean absolute slope of the decision value, in standardised units"
+    return "the mean absolute change of the decision value when the column is permuted"

@@ -1,26 +1,28 @@
-"""Margins, and the rows of the active set."""
+"""Histograms of margins."""
 
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 
 from fcgboost.colors import BLUE, ORANGE, VERMILION
-from fcgboost.losses import Square
+from fcgboost.evaluation import margins_of
 from fcgboost.plotting import base
 from fcgboost.plotting.base import Array
 
-_N_BINS, _MOST_BINS = 40, 120
+_N_BINS = 40
+_MOST_BINS = 120
 # Margins that differ by less than this from the others are always drawn.
 _NEAR = 5.0
 
 
 @dataclass(eq=False, repr=False)
 class MarginDisplay(base.Display):
-    """The margins y f(x) of rows, with the active set y f < 1 and the errors y f < 0.
+    """The margins y f(x) of rows, with the errors y f < 0 and the active set y f < 1.
 
     Margins far from all others are left out of the picture, not of the shares; the axis label
     counts them. With hinge losses only rows of the active set have a loss, so only they determine
@@ -32,8 +34,6 @@ class MarginDisplay(base.Display):
     _: KW_ONLY
     #: Whether they are margins of several classes.
     is_lead: bool = False
-    #: Whether rows with a margin above 1 have no loss.
-    has_active_set: bool = True
 
     @property
     def error_share(self) -> float:
@@ -52,7 +52,13 @@ class MarginDisplay(base.Display):
         return int(np.sum((self.margins < edges[0]) | (self.margins > edges[-1])))
 
     @classmethod
-    def from_estimator(cls, estimator: Any, X: Any, y: ArrayLike, **kwargs: Any) -> Self:
+    def from_estimator(
+        cls,
+        estimator: BaseEstimator,
+        X: ArrayLike,
+        y: ArrayLike,
+        **kwargs: Any,
+    ) -> Self:
         """Draw the margins of a classifier.
 
         Parameters
@@ -64,11 +70,9 @@ class MarginDisplay(base.Display):
         **kwargs :
             For `plot`.
         """
-        _, classifier = base.split(estimator, cls)
-        display = cls._of(y, _decision_values(estimator, X), estimator.classes_)
-        # With the square loss every row counts.
-        display.has_active_set &= not isinstance(vars(classifier).get("_loss_"), Square)
-        return display.plot(**kwargs)
+        cls._split(estimator)
+        decision = _decision_values(estimator, X)
+        return cls.from_predictions(y, decision, classes=estimator.classes_, **kwargs)
 
     @classmethod
     def from_predictions(
@@ -91,94 +95,68 @@ class MarginDisplay(base.Display):
         **kwargs :
             For `plot`.
         """
-        display = cls._of(y_true, np.asarray(decision, dtype=np.float64), classes)
-        return display.plot(**kwargs)
+        values = np.asarray(decision, dtype=np.float64)
+        codes, names = base.class_codes(
+            y_true,
+            classes,
+            values,
+            "decision",
+        )
+        is_lead = values.ndim == 2
+        if not is_lead and len(names) != 2:
+            raise ValueError(f"A decision of one column is for 2 classes, not {names.tolist()}.")
+        return cls(margins_of(codes, values), is_lead=is_lead).plot(**kwargs)
 
-    @classmethod
-    def _of(cls, y: ArrayLike, decision: Array, classes: ArrayLike | None) -> Self:
-        codes, known = base.class_codes(y, classes, decision, "decision")
-        is_lead = decision.ndim == 2
-        if not is_lead and len(known) != 2:
-            raise ValueError(f"A decision of one column is for 2 classes, not {known.tolist()}.")
-        return cls(margins_of(codes, decision), is_lead=is_lead, has_active_set=not is_lead)
-
-    def plot(
-        self,
-        ax: base.Axes | None = None,
-        *,
-        kind: Literal["histogram", "ecdf"] = "histogram",
-        **kwargs: Any,
-    ) -> Self:
-        """Draw into Axes, or into a new figure; `kwargs` for `Axes.hist` or `Axes.ecdf`."""
-        draw = {"histogram": self._draw_histogram, "ecdf": self._draw_ecdf}.get(kind)
-        if draw is None:
-            raise ValueError(f"kind must be 'histogram' or 'ecdf', got {kind!r}.")
-        ax, edges = self._start(ax), _edges(self.margins)
-        ylabel = draw(ax, edges, f"error (margin < 0): {self.error_share:.1%}", kwargs)
-        name = "active set" if self.has_active_set else "uncertain or wrong"
-        style: dict[str, Any] = {"color": ORANGE, "alpha": 0.2, "linewidth": 0, "zorder": 0.5}
-        style["label"] = f"{name} (margin < 1): {self.active_share:.1%}"
-        ax.axvspan(edges[0], min(1.0, edges[-1]), **style)
+    def plot(self, ax: base.Axes | None = None, **kwargs: Any) -> Self:
+        """Draw into Axes, or into a new figure; `kwargs` for `Axes.hist`."""
+        ax = self._start(ax)
+        edges = _edges(self.margins)
+        is_wrong = self.margins < 0.0
+        correct = f"correct (margin ≥ 0): {1.0 - self.error_share:.1%}"
+        error = f"error (margin < 0): {self.error_share:.1%}"
+        for rows, color, label in ((~is_wrong, BLUE, correct), (is_wrong, VERMILION, error)):
+            style = {"bins": edges, "color": color, "label": label, **kwargs}
+            ax.hist(self.margins[rows], **style)
+        ax.locator_params(axis="y", integer=True)
+        ax.axvspan(
+            edges[0],
+            min(1.0, edges[-1]),
+            color=ORANGE,
+            alpha=0.2,
+            linewidth=0,
+            zorder=0.5,
+            label=f"uncertain or wrong (margin < 1): {self.active_share:.1%}",
+        )
         for place, line in ((0.0, "-"), (1.0, ":")):
             ax.axvline(place, color=base.text_color(ax), linestyle=line, linewidth=1.0)
         ax.set_xlim(edges[0], edges[-1])
-        lead = "margin: true class − largest other class"
-        far = f"\nrows farther out: {self.n_outside}" if self.n_outside else ""
-        base.set_labels(ax, (lead if self.is_lead else "margin $y$ $f(x)$") + far, ylabel)
+        margin = "margin: true class − largest other class" if self.is_lead else "margin $y$ $f(x)$"
+        outside = f"\nrows farther out: {self.n_outside}" if self.n_outside else ""
+        base.set_labels(ax, margin + outside, "rows")
         base.legend_below(ax, ncols=2)
         return self
 
-    def _draw_histogram(
-        self, ax: base.Axes, edges: Array, error: str, options: dict[str, Any]
-    ) -> str:
-        """Draw one histogram of correct rows, another of errors; return the y label."""
-        is_wrong, label = self.margins < 0.0, f"correct (margin ≥ 0): {1.0 - self.error_share:.1%}"
-        style = {"bins": edges, "color": BLUE, "label": label, **options}
-        ax.hist(self.margins[~is_wrong], **style)
-        ax.hist(self.margins[is_wrong], **{**style, "color": VERMILION, "label": error, **options})
-        ax.locator_params(axis="y", integer=True)
-        return "rows"
 
-    def _draw_ecdf(self, ax: base.Axes, _: Array, error: str, options: dict[str, Any]) -> str:
-        """Draw the shares of rows below every margin; return the y label."""
-        ax.ecdf(self.margins, **{"color": BLUE, "label": "share of rows", **options})
-        ax.plot(0.0, self.error_share, "o", color=VERMILION, label=error)
-        ax.plot(1.0, self.active_share, "o", color=ORANGE)
-        return "share of rows below"
-
-
-def margins_of(codes: NDArray[np.intp], decision: Array) -> Array:
-    """Return y f, or the value of the true class minus the largest of the others.
-
-    A label that is none of the classes has the code -1; it is always a mistake.
-    """
-    if decision.ndim == 1:
-        return np.where(codes < 0, -np.abs(decision), np.where(codes == 1, decision, -decision))
-    rows, is_known = np.arange(len(codes)), codes >= 0
-    own = np.where(is_known, decision[rows, codes], decision.min(axis=1))
-    others = decision.copy()
-    others[rows[is_known], codes[is_known]] = -np.inf
-    return np.asarray(own - others.max(axis=1))
-
-
-def _decision_values(estimator: Any, X: Any) -> Array:
+def _decision_values(estimator: BaseEstimator, X: ArrayLike) -> Array:
     """Return values whose sign, for several classes whose largest, is the predicted class."""
     n_classes = len(estimator.classes_)
     if hasattr(estimator, "decision_function"):  # a user's classifier; forests have none
-        decision = np.asarray(estimator.decision_function(X), dtype=np.float64)
+        decision = np.asarray(estimator.decision_function(X))
         if decision.ndim == 1 or decision.shape[1] == n_classes:
             return decision
-    proba = np.asarray(estimator.predict_proba(X), dtype=np.float64)
+    proba = np.asarray(estimator.predict_proba(X))
     return 2.0 * proba[:, 1] - 1.0 if n_classes == 2 else proba
 
 
 def _edges(margins: Array) -> Array:
     """Return edges of equal bins, 0 and as a rule 1 among them, that hold the usual margins."""
     usual = base.usual_range(margins, _NEAR)
-    low, high = min(0.0, usual[0]), max(1.0, usual[1])
+    low = min(0.0, usual[0])
+    high = max(1.0, usual[1])
     # Bins have whole numbers of units, or units have whole numbers of bins.
     per_unit = max(1, round(_N_BINS / (high - low)))
     units = max(1.0, np.ceil((high - low) / _MOST_BINS))
-    first, last = np.floor(low * per_unit / units), np.ceil(high * per_unit / units)
+    first = np.floor(low * per_unit / units)
+    last = np.ceil(high * per_unit / units)
     # The last bin is closed: one more keeps a margin of just 1 from the bins below.
     return np.asarray(np.arange(first, last + 2) * units / per_unit)

@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
-from functools import partial
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.metrics import get_scorer_names
-from sklearn.pipeline import Pipeline
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from fcgboost.arrays import Rows
+from fcgboost.checks import named_metrics, to_host
 from fcgboost.colors import BLUE, DICTIONARY_COLORS, GREY, ORANGE, SKY, VERMILION
 from fcgboost.plotting import base
 from fcgboost.plotting.base import Array
-from fcgboost.training.checks import named_metrics, to_host
-from fcgboost.training.scoring import Metric, precomputed
+from fcgboost.prediction import BaseFCGBoost
+from fcgboost.training.scoring import Metric, PrecomputedClassifier
+
+if TYPE_CHECKING:
+    from matplotlib.lines import Line2D
 
 # The same thing has the same colour in every picture.
 _CURVE_COLORS = {
     **DICTIONARY_COLORS,
-    **{"train": ORANGE, "validation": BLUE, "cross-validation": BLUE, "test": VERMILION},
+    "train": ORANGE,
+    "validation": BLUE,
+    "test": VERMILION,
 }
+# Of an average, curves of members are not those of the model.
+_OF_MEMBERS = " (mean of members)"
 
 
 @dataclass(eq=False, repr=False)
@@ -46,14 +53,12 @@ class PathDisplay(base.Display):
     #: Numbers of steps to mark on the curves.
     chosen: Mapping[str, int] | None = None
     ylabel: str = "error"
-    #: How many rows a curve was computed on, for the legend.
-    n_rows: Mapping[str, int] | None = None
 
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
-        X: Any = None,
+        estimator: BaseEstimator,
+        X: ArrayLike | None = None,
         y: ArrayLike | None = None,
         *,
         name: str = "test",
@@ -73,8 +78,8 @@ class PathDisplay(base.Display):
         metric : str or None, default=None
             One of the `metrics` of the fit, recorded for "train" and "validation" rows, or for X
             and y alone any score of scikit-learn. None is the first of the fit; if it had none,
-            the error (alone, what `scoring` says) of its "validation" rows, or of a search
-            "cross-validation", the mean over the folds.
+            the error (alone, what `scoring` says) of its "validation" rows. What was recorded for
+            each of several members is averaged.
         x : {"atoms", "steps"}, default="atoms"
             Several classes choose several atoms in one step.
         **kwargs :
@@ -84,15 +89,38 @@ class PathDisplay(base.Display):
             raise ValueError(f"x must be 'atoms' or 'steps', got {x!r}.")
         if (X is None) != (y is None):
             raise ValueError(f"The curve {name!r} needs rows and labels, got one of them.")
-        before, classifier = _with_path(estimator, cls)
-        curves, ylabel, score = _drawn(classifier, metric, X is not None)
-        if X is not None:
-            curves[name] = score(classifier, X if before is None else before.transform(X), y)
-        atoms = np.asarray(classifier.trace_.column("n_atoms"), dtype=np.float64)
-        chosen = dict.fromkeys(curves, classifier.n_iter_) if classifier.n_iter_ else None
-        display = cls(curves, k0=theory_k0(classifier), chosen=chosen, ylabel=ylabel)
-        display.atoms = atoms if x == "atoms" else None
-        display.n_rows = None if y is None else {name: len(np.asarray(y))}
+        before, classifier = cls._split_boosted(estimator)
+        if path_length(classifier) == 0:
+            raise ValueError(
+                "The model has no path to draw: it was saved with trace=False, or its fit made no "
+                "step."
+            )
+        metrics = classifier.members_[0].trace.metrics
+        metric = metric or next(iter(metrics.get("train", ())), None)
+        curves, ylabel = recorded(classifier, metric)
+        if X is not None and y is not None:
+            rows = X if before is None else before.transform(X)
+            if metric is not None:
+                curves[name] = _path_metric(classifier, rows, y, metric)
+            else:
+                # Scores that are no accuracy are not errors.
+                curves = curves if ylabel == "error" else {}
+                ylabel = "error"
+                curves[name] = path_error(classifier, rows, y)
+        if not curves:
+            raise ValueError(
+                f"There is no {ylabel} to draw: pass X and y and the name of a score, or fit with "
+                "validation data (validation_fraction, or X_val and y_val) or with metrics; those "
+                f"recorded are {list(metrics.get('train', ()))}."
+            )
+        display = cls(
+            curves,
+            k0=classifier._k0_,
+            chosen=dict.fromkeys(curves, classifier.n_iter_),
+            ylabel=ylabel,
+        )
+        if x == "atoms":
+            display.atoms = atoms_by_step(classifier)
         return display.plot(**kwargs)
 
     @classmethod
@@ -125,26 +153,42 @@ class PathDisplay(base.Display):
         for name, k in (chosen or {}).items():
             if name not in values or not 1 <= k <= len(values[name]):
                 raise ValueError(f"chosen has {name!r} at step {k}, where there is no curve.")
-        return cls(values, k0=k0, chosen=chosen, ylabel=ylabel).plot(**kwargs)
+        display = cls(
+            values,
+            k0=k0,
+            chosen=chosen,
+            ylabel=ylabel,
+        )
+        return display.plot(**kwargs)
 
     def plot(self, ax: base.Axes | None = None, **kwargs: Any) -> Self:
         """Draw into Axes, or into a new figure; `kwargs` for `Axes.plot`."""
         ax = self._start(ax)
-        others = iter((base.text_color(ax), ORANGE, SKY, GREY) * len(self.curves))
-        self.lines_: dict[str, Any] = {}
+        color = base.text_color(ax)
+        others = iter((color, ORANGE, SKY, GREY) * len(self.curves))
+        self.lines_: dict[str, Line2D] = {}
         for name, values in self.curves.items():
-            color = _CURVE_COLORS.get(name.lower()) or next(others)
-            marker = "o" if len(values) == 1 else None
-            label = f"{name} ({n:,} rows)" if (n := (self.n_rows or {}).get(name)) else name
-            style = {"color": color, "label": label or "_nolegend_", "marker": marker, **kwargs}
+            style = {
+                "color": _CURVE_COLORS.get(name.removesuffix(_OF_MEMBERS).lower()) or next(others),
+                "label": name or "_nolegend_",
+                "marker": "o" if len(values) == 1 else None,
+                **kwargs,
+            }
             places = self._places(len(values))
-            is_known = np.isfinite(places + values)
-            (self.lines_[name],) = ax.plot(places[is_known], values[is_known], **style)
+            is_drawn = np.isfinite(places + values)
+            (self.lines_[name],) = ax.plot(places[is_drawn], values[is_drawn], **style)
         self._mark_chosen(ax)
-        k0, n_steps = self.k0, max(map(len, self.curves.values()))
-        if k0 is not None and k0 <= n_steps and np.isfinite(place := self._places(k0)[-1]):
-            at = "" if self.atoms is None or place == k0 else f" ({place:.0f} atoms)"
-            ax.axvline(place, label=f"$k_0$ = {k0}{at}", color=base.text_color(ax), linestyle=":")
+        k0 = self.k0
+        places = self._places(max(map(len, self.curves.values())))
+        if k0 is not None and k0 <= np.isfinite(places).sum():
+            place = places[k0 - 1]
+            at = "" if place == k0 else f" ({place:.0f} atoms)"
+            ax.axvline(
+                place,
+                label=f"$k_0$ = {k0}{at}",
+                color=color,
+                linestyle=":",
+            )
         ax.set(xlabel="steps $k$" if self.atoms is None else "atoms", ylabel=self.ylabel)
         ax.set_xlim(0, None)
         ax.locator_params(axis="x", integer=True)
@@ -160,101 +204,141 @@ class PathDisplay(base.Display):
         return np.append(self.atoms, np.full(n, np.nan))[:n]
 
     def _mark_chosen(self, ax: base.Axes) -> None:
-        self.chosen_: dict[str, Any] = {}
-        for name, k in (self.chosen or {}).items():
-            values = self.curves[name]
-            if 1 <= k <= len(values) and np.isfinite(values[k - 1]):
-                point = self._places(k)[-1], values[k - 1]
-                style: dict[str, Any] = {"color": self.lines_[name].get_color(), "markersize": 8}
-                (self.chosen_[name],) = ax.plot(*point, "o", **style)
-        if self.chosen_ and self.chosen:
-            ks = set(self.chosen.values())
+        self.chosen_: dict[str, Line2D] = {}
+        # A constant has made no step.
+        chosen = {name: k for name, k in (self.chosen or {}).items() if k}
+        for name, k in chosen.items():
+            (self.chosen_[name],) = ax.plot(
+                self._places(k)[-1],
+                self.curves[name][k - 1],
+                "o",
+                color=self.lines_[name].get_color(),
+                markersize=8,
+            )
+        if chosen:
+            ks = set(chosen.values())
             label = f"chosen $k$ = {ks.pop()}" if len(ks) == 1 else "chosen number of steps"
-            ax.plot([], [], "o", color=GREY, markersize=6, label=label)
+            ax.plot(
+                [],
+                [],
+                "o",
+                color=GREY,
+                markersize=6,
+                label=label,
+            )
 
 
-def path_error(estimator: Any, X: Any, y: ArrayLike) -> Array:
+def path_length(classifier: BaseFCGBoost) -> int:
+    """Return how many steps can be shown, 0 if a file left them out.
+
+    They are all steps of a single path, and those in the model of several members.
+    """
+    if not classifier._has_path():
+        return 0
+    members = classifier.members_
+    if len(members) > 1:
+        return classifier.n_iter_
+    trace = members[0].trace
+    return trace[-1].k if trace else 0
+
+
+def path_error(estimator: BaseFCGBoost, X: ArrayLike, y: ArrayLike) -> Array:
     """Return the share of wrong predictions after every step of a classifier's whole path.
 
     Parameters
     ----------
-    estimator : fitted FCGBoostClassifier or FCGBoostClassifierCV
+    estimator : fitted FCGBoostClassifier
     X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
     y : array-like of shape (n_samples,)
 
     Returns
     -------
-    ndarray of shape (len(estimator.trace_),)
+    ndarray of shape (n_steps,)
+        Of several members, after each of the `n_iter_` steps in the model.
     """
     check_is_fitted(estimator)
-    whole = estimator.truncate(len(estimator.trace_))
+    whole = estimator.truncate(path_length(estimator))
     return np.array([np.mean(predicted != np.asarray(y)) for predicted in whole.staged_predict(X)])
 
 
-def _drawn(
-    classifier: Any, metric: str | None, has_rows: bool
-) -> tuple[dict[str, Array], str, Callable[..., Array]]:
-    """Return the recorded curves, their unit, and what makes such a curve of other rows."""
-    metrics, score = classifier.trace_.metrics, path_error
-    names, is_known = [*metrics.get("train", ())], True
-    metric = metric or next(iter(names), None)
-    curves, unit = recorded(classifier)
-    if metric is not None:
-        curves, unit = {rows: own[metric] for rows, own in metrics.items() if metric in own}, metric
-        scoring = named_metrics(classifier.metrics).get(metric, metric)
-        score = partial(_path_metric, scoring=scoring)
-        is_known = callable(scoring) or scoring in get_scorer_names()
-    elif has_rows and unit != "error":
-        curves, unit = {}, "error"
-    if not (is_known if has_rows else curves):
-        raise ValueError(
-            f"There is no {unit} to draw: pass X and y and the name of a score, or fit with "
-            "validation data (validation_fraction, or X_val and y_val) or with metrics; those "
-            f"recorded are {names}."
-        )
-    return curves, unit, score
+def atoms_by_step(classifier: BaseFCGBoost) -> Array:
+    """Return the number of atoms of all members after every step."""
+    counts = [member.trace.column("n_atoms") for member in classifier.members_]
+    by_member = by_step(classifier, counts, before=0.0)
+    return np.asarray(by_member.sum(axis=0))
 
 
-def _path_metric(classifier: Any, X: Any, y: ArrayLike, scoring: Any) -> Array:
-    """Return a score after every step of the whole path."""
-    score, whole = Metric(scoring), classifier.truncate(len(classifier.trace_))
-    staged = map(to_host, whole.staged_decision_function(X))
-    return np.array([score(precomputed(whole, decision), X, y) for decision in staged])
+def by_step(
+    classifier: BaseFCGBoost,
+    records: Sequence[Array],
+    before: float = np.nan,
+) -> Array:
+    """Return what members recorded, for every step that can be shown.
 
-
-def _with_path(estimator: Any, display: type) -> tuple[Pipeline | None, Any]:
-    """Split an estimator whose classifier must know its path."""
-    before, classifier = base.split_boosted(estimator, display)
-    if len(classifier.trace_) < max(1, classifier.n_iter_):
-        raise ValueError(
-            "The model has no path to draw: it was saved with trace=False, or its fit made no step."
-        )
-    return before, classifier
-
-
-def theory_k0(classifier: Any) -> int:
-    """Return the theory's number of steps for the data of the fit."""
-    return int(vars(classifier).get("best_estimator_", classifier)._k0_)
-
-
-def recorded(classifier: Any) -> tuple[dict[str, Array], str]:
-    """Return what the fit recorded on validation rows, by step, and its unit.
-
-    The unit is "error", or "score (...)" where it was another score. Without validation there is
-    no curve.
+    Where a member has no record of a step its last one stands, or `before` if it has none yet.
     """
+    members = classifier.members_
+    steps = np.arange(1, path_length(classifier) + 1)
+    rows = []
+    for member, record in zip(members, records, strict=True):
+        made = steps
+        if len(members) > 1:
+            made = np.minimum(steps, member.n_iter)
+        recorded = member.trace.column("k")
+        places = np.searchsorted(recorded, made, side="right")
+        rows.append(np.append(before, record)[places])
+    return np.array(rows)
+
+
+def _path_metric(classifier: BaseFCGBoost, X: Rows, y: ArrayLike, metric: str) -> Array:
+    """Return a score after every step of the whole path."""
+    score = Metric(named_metrics(classifier.metrics).get(metric, metric))
+    whole = classifier.truncate(path_length(classifier))
+    staged = map(to_host, whole.staged_decision_function(X))
+    stand_ins = (
+        PrecomputedClassifier(
+            whole._loss_,
+            whole.classes_,
+            decision,
+            whole.link_,
+        )
+        for decision in staged
+    )
+    return np.array([score(stand_in, X, y) for stand_in in stand_ins])
+
+
+def recorded(classifier: BaseFCGBoost, metric: str | None = None) -> tuple[dict[str, Array], str]:
+    """Return what the fit recorded by step, and its unit.
+
+    That is a metric of training and validation rows; without the name of one, the "error" of
+    validation rows, or "score (...)" where the fit used another score. Without validation there is
+    no curve. What members recorded is averaged, and the names of the curves say so.
+    """
+    members = classifier.members_
+    suffix = _OF_MEMBERS if len(members) > 1 else ""
+    if metric is not None:
+        curves = {}
+        known = [member.trace.metrics for member in members]
+        for rows in known[0]:
+            if metric in known[0][rows]:
+                values = [metrics[rows][metric] for metrics in known]
+                curves[rows + suffix] = _mean_by_step(classifier, values)
+        return curves, metric
     scoring = vars(classifier).get("scoring")
     is_accuracy = scoring in (None, "accuracy")
-    name, values = "validation", classifier.trace_.scores
-    if (results := vars(classifier).get("cv_results_")) is not None:
-        name, best = "cross-validation", classifier.best_params_
-        scores = {
-            setting["max_iter"]: score
-            for setting, score in zip(results["params"], results["mean_test_score"], strict=True)
-            if setting["dictionary"] is best["dictionary"] and setting["l2"] == best["l2"]
-        }
-        values = np.array([scores.get(k, np.nan) for k in range(1, max(scores) + 1)])
-    if np.isnan(values).all():  # no validation data
+    scores = _mean_by_step(classifier, [member.trace.scores for member in members])
+    if np.isnan(scores).all():  # no validation data
         return {}, "error"
-    unit = "error" if is_accuracy else f"score ({scoring})"
-    return {name: 1.0 - values if is_accuracy else values}, unit
+    name = "validation" + suffix
+    if not is_accuracy:
+        return {name: scores}, f"score ({scoring})"
+    return {name: 1.0 - scores}, "error"
+
+
+def _mean_by_step(classifier: BaseFCGBoost, records: Sequence[Array]) -> Array:
+    """Return the mean of members' records by their weights; NaN where one is missing."""
+    return np.average(
+        by_step(classifier, records),
+        axis=0,
+        weights=classifier.member_weights_,
+    )

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.calibration import CalibrationDisplay, calibration_curve
+from sklearn.base import BaseEstimator
+from sklearn.calibration import calibration_curve
 
 from fcgboost.colors import CLASS_COLORS, GREY
+from fcgboost.evaluation import wilson
 from fcgboost.plotting import base
 from fcgboost.plotting.base import Array
-from fcgboost.scores import wilson
 
 # The strip of counts below the diagram, in units of probability: its foot, and its height.
-_FOOT, _HEIGHT = -0.32, 0.18
+_FOOT = -0.32
+_HEIGHT = 0.18
 
 
 @dataclass(eq=False, repr=False)
-class ReliabilityDisplay(CalibrationDisplay, base.Display):
-    """scikit-learn's reliability diagram, with confidence intervals and counts.
+class ReliabilityDisplay(base.Display):
+    """A reliability diagram with confidence intervals and counts.
 
     Rows are binned by their predicted probability. Bars are Wilson's 95 % intervals; those of a
     calibrated classifier contain the diagonal, most of the time. The strip below shows the counts.
@@ -37,7 +39,6 @@ class ReliabilityDisplay(CalibrationDisplay, base.Display):
     prob_true: Array
     #: The mean probability in every bin that is not empty.
     prob_pred: Array
-    y_prob: Array
     #: The rows in every bin that is not empty.
     counts: NDArray[np.intp]
     #: The ends of the bins that are not empty, of shape (n_bins, 2).
@@ -46,18 +47,23 @@ class ReliabilityDisplay(CalibrationDisplay, base.Display):
     brier: float
     _: KW_ONLY
     #: The class whose probability is drawn; None is the predicted one among several.
-    pos_label: Any = None
-    estimator_name: None = field(default=None, init=False)
+    pos_label: object = None
 
     @property
     def intervals(self) -> Array:
         """The lower and upper ends of Wilson's intervals for `prob_true`, as rows."""
         pairs = zip(self.prob_true, self.counts, strict=True)
-        found = [wilson(float(share * n), float(n)) for share, n in pairs]
-        return np.transpose([(one.low, one.high) for one in found])
+        scores = [wilson(float(share * n), float(n)) for share, n in pairs]
+        return np.transpose([(score.low, score.high) for score in scores])
 
     @classmethod
-    def from_estimator(cls, estimator: Any, X: Any, y: ArrayLike, **kwargs: Any) -> Self:
+    def from_estimator(
+        cls,
+        estimator: BaseEstimator,
+        X: ArrayLike,
+        y: ArrayLike,
+        **kwargs: Any,
+    ) -> Self:
         """Draw the diagram of a classifier with `predict_proba`.
 
         Parameters
@@ -69,7 +75,7 @@ class ReliabilityDisplay(CalibrationDisplay, base.Display):
         **kwargs :
             For `from_predictions`.
         """
-        base.split(estimator, cls)
+        cls._split(estimator)
         proba = estimator.predict_proba(X)
         return cls.from_predictions(y, proba, classes=estimator.classes_, **kwargs)
 
@@ -80,7 +86,7 @@ class ReliabilityDisplay(CalibrationDisplay, base.Display):
         y_prob: ArrayLike,
         *,
         classes: ArrayLike | None = None,
-        pos_label: Any = None,
+        pos_label: object = None,
         n_bins: int = 10,
         strategy: Literal["quantile", "uniform"] = "quantile",
         **kwargs: Any,
@@ -103,31 +109,53 @@ class ReliabilityDisplay(CalibrationDisplay, base.Display):
         **kwargs :
             For `plot`.
         """
-        values = np.asarray(y_prob, dtype=np.float64)
-        hits, prob, label = _events(y_true, values, classes, pos_label)
+        hits, prob, label = _events(
+            y_true,
+            np.asarray(y_prob, dtype=np.float64),
+            classes,
+            pos_label,
+        )
         shares, means = calibration_curve(
-            hits, prob, pos_label=True, n_bins=n_bins, strategy=strategy
+            hits,
+            prob,
+            pos_label=True,
+            n_bins=n_bins,
+            strategy=strategy,
         )
         # It does not return its bins.
         parts = np.linspace(0.0, 1.0, n_bins + 1)
         ends = parts if strategy == "uniform" else np.percentile(prob, 100.0 * parts)
         counts = np.bincount(np.searchsorted(ends[1:-1], prob), minlength=n_bins)
         edges = np.stack([ends[:-1], ends[1:]], axis=1)[counts > 0]
-        brier = float(np.mean((prob - hits) ** 2))
-        display = cls(shares, means, prob, counts[counts > 0], edges, brier, pos_label=label)
+        display = cls(
+            shares,
+            means,
+            counts[counts > 0],
+            edges,
+            brier=float(np.mean((prob - hits) ** 2)),
+            pos_label=label,
+        )
         return display.plot(**kwargs)
 
     def plot(self, ax: base.Axes | None = None, **kwargs: Any) -> Self:
-        """Draw into Axes, or into a new figure; `kwargs` for `Axes.plot`."""
-        ax, color = self._start(ax), {"color": CLASS_COLORS[1], **kwargs}["color"]
-        # scikit-learn's own line is black, which dark backgrounds hide.
-        line: dict[str, Any] = {"color": base.text_color(ax), "label": "perfectly calibrated"}
-        ax.plot([0.0, 1.0], [0.0, 1.0], ":", **line)
-        name = "observed frequency, 95 % interval"
-        super().plot(ax=ax, name=name, ref_line=False, **{"marker": "o", **kwargs, "color": color})
-        reach = np.abs(self.intervals - self.prob_true)
-        style: dict[str, Any] = {"fmt": "none", "color": color, "capsize": 3}
-        self.errorbar_ = ax.errorbar(self.prob_pred, self.prob_true, reach, **style)
+        """Draw into Axes, or into a new figure; `kwargs` for `Axes.errorbar`."""
+        ax = self._start(ax)
+        ax.plot(
+            [0.0, 1.0],
+            [0.0, 1.0],
+            ":",
+            color=base.text_color(ax),
+            label="perfectly calibrated",
+        )
+        style = {"color": CLASS_COLORS[1], "marker": "o", "capsize": 3, **kwargs}
+        self.errorbar_ = ax.errorbar(
+            self.prob_pred,
+            self.prob_true,
+            np.abs(self.intervals - self.prob_true),
+            label="observed frequency, 95 % interval",
+            **style,
+        )
+        self.line_ = self.errorbar_.lines[0]
         self._draw_counts(ax)
         ax.set(xlim=(-0.02, 1.02), ylim=(_FOOT - 0.02, 1.02), yticks=np.linspace(0.0, 1.0, 6))
         is_top = self.pos_label is None
@@ -140,28 +168,43 @@ class ReliabilityDisplay(CalibrationDisplay, base.Display):
         return self
 
     def _draw_counts(self, ax: base.Axes) -> None:
-        most, color = self.counts.max(), base.text_color(ax)
+        most = self.counts.max()
+        color = base.text_color(ax)
         left, right = self.edges.T
-        heights, widths = _HEIGHT * self.counts / most, np.maximum(right - left, 0.004)
-        style: dict[str, Any] = {"bottom": _FOOT, "color": GREY, "edgecolor": color}
-        self.bars_ = ax.bar(left, heights, widths, align="edge", linewidth=0.5, **style)
+        self.bars_ = ax.bar(
+            left,
+            height=_HEIGHT * self.counts / most,
+            width=np.maximum(right - left, 0.004),
+            bottom=_FOOT,
+            align="edge",
+            color=GREY,
+            edgecolor=color,
+            linewidth=0.5,
+        )
         ax.axhline(-0.04, color=color, linewidth=0.6)
-        style = {"ha": "center", "va": "top", "fontsize": "small", "color": color}
-        ax.text(0.5, -0.055, f"rows (at most {most})", **style)
+        ax.text(
+            0.5,
+            -0.055,
+            f"rows (at most {most})",
+            ha="center",
+            va="top",
+            fontsize="small",
+            color=color,
+        )
 
 
 def _events(
-    y: ArrayLike, prob: Array, classes: ArrayLike | None, pos_label: Any
-) -> tuple[NDArray[np.bool_], Array, Any]:
+    y: ArrayLike, prob: Array, classes: ArrayLike | None, pos_label: object
+) -> tuple[NDArray[np.bool_], Array, object]:
     """Return whether each predicted event occurred, its probability, and its class."""
-    codes, known = base.class_codes(y, classes, prob, "probability")
+    codes, names = base.class_codes(y, classes, prob, "probability")
     if not ((prob >= 0.0) & (prob <= 1.0)).all():
         raise ValueError("Probabilities must lie between 0 and 1.")
-    if pos_label is None and len(known) > 2 and prob.ndim == 2:
+    if pos_label is None and len(names) > 2 and prob.ndim == 2:
         return codes == prob.argmax(axis=1), prob.max(axis=1), None
-    if pos_label is None and len(known) != 2:
+    if pos_label is None and len(names) != 2:
         raise ValueError(
-            f"Which of the classes {known.tolist()} are the probabilities of? Pass pos_label."
+            f"Which of the classes {names.tolist()} are the probabilities of? Pass pos_label."
         )
-    code = 1 if pos_label is None else base.class_code(known, pos_label)
-    return codes == code, prob if prob.ndim == 1 else prob[:, code], known[code]
+    code = 1 if pos_label is None else base.class_code(names, pos_label)
+    return codes == code, prob if prob.ndim == 1 else prob[:, code], names[code]

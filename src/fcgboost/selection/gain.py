@@ -13,8 +13,9 @@ penalty for moving away from the start, which prevents overfitting on small data
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 from numpy.linalg import norm
@@ -25,9 +26,13 @@ from fcgboost.dictionaries import LearnableDictionary
 #: Shares of an atom's mean square, or largest values, below this are rounding.
 ROUNDING = 1e-12
 #: Directions kept by BFGS, and the length of the first step relative to the atom's.
-MEMORY, FIRST_STEP = 6, 0.1
+MEMORY = 6
+FIRST_STEP = 0.1
 #: Sufficient increase, largest number of shorter steps, their factor, and the gain that ends.
-INCREASE, N_SHORTER, SHORTER, LITTLE = 1e-4, 4, 0.4, 1e-3
+INCREASE = 1e-4
+N_SHORTER = 4
+SHORTER = 0.4
+LITTLE = 1e-3
 #: Shift of offsets before the first step, relative to the atom's length: exactly at a kink,
 #: rounding would decide the slope.
 NUDGE = 1e-7
@@ -43,13 +48,20 @@ class Gain:
     is_centered: bool
     total_weight: float
 
-    def scores(self, dots: Any, firsts: Any, squares: Any, active: Any) -> Any:
+    def scores(
+        self,
+        dots: Array,
+        firsts: Array,
+        squares: Array,
+        active: float,
+    ) -> Array:
         """Return |<r, g>| / (v(g) + lambda)^(1/2), or 0 for atoms that vanish."""
         size = self.size(firsts, squares, active)
         is_there = size > ROUNDING * squares / self.total_weight
-        return np.where(is_there, abs(dots) / np.where(is_there, size, 1.0) ** 0.5, 0.0)
+        units = np.where(is_there, size, 1.0) ** 0.5
+        return np.where(is_there, abs(dots) / units, 0.0)
 
-    def size(self, firsts: Any, squares: Any, active: Any) -> Any:
+    def size(self, firsts: Array, squares: Array, active: float) -> Array:
         """Return v(g) + lambda."""
         if self.is_centered:
             # Rounding must not make a constant column look useful.
@@ -62,46 +74,72 @@ class Gain:
 class Task:
     """The data that atoms are refined on: standardised active rows, residuals and weights."""
 
-    dictionary: LearnableDictionary
-    Z: Any
-    residual: Any
-    weights: Any
+    Z: Array
+    residual: Array
+    weights: Array
     gain: Gain
 
-    def scores(self, G: Any) -> Any:
+    def scores(self, G: Array) -> Array:
         """Return the scores of atoms from their values."""
-        dots, firsts, squares = self.residual @ G, self.weights @ G, self.weights @ (G * G)
-        return self.gain.scores(dots, firsts, squares, self.weights.sum())
+        return self.gain.scores(
+            self.residual @ G,
+            self.weights @ G,
+            self.weights @ (G * G),
+            self.weights.sum(),
+        )
 
-    def look(self, theta: Array) -> tuple[float, Array]:
+    def look(self, dictionary: LearnableDictionary, theta: Array) -> tuple[float, Array]:
         """Return the log gain at unconstrained parameters, and its gradient."""
-        Z, dictionary, weights, total = self.Z, self.dictionary, self.weights, self.weights.sum()
-        g = dictionary.evaluate(Z, dictionary.bound(theta[None]), np.ones(Z.shape[1]))
+        Z = self.Z
+        weights = self.weights
+        total = self.weights.sum()
+        atom = dictionary.bound(theta[None])
+        ones = np.ones(Z.shape[1])
+        g = dictionary.evaluate(Z, atom, ones)
         (score,) = self.scores(g)
         if not score > 0.0:
             return -math.inf, np.zeros(len(theta))
         first = weights @ g
-        size = self.gain.size(first, weights @ (g * g), total)
+        square = weights @ (g * g)
+        size = self.gain.size(first, square, total)
         mean = first / total if self.gain.is_centered else 0.0
         V = self.residual[:, None] * (2.0 / (self.residual @ g))
-        V = V - weights[:, None] * (g - mean) * (2.0 / (size * self.gain.total_weight))
+        share = 2.0 / (size * self.gain.total_weight)
+        V = V - weights[:, None] * (g - mean) * share
         (slope,) = dictionary.free_gradient(Z, theta[None], V)
-        return 2.0 * math.log(score), np.asarray(slope)
+        return 2.0 * math.log(score), slope
 
 
-def refine(task: Task, start: Array, max_steps: int, pull: float) -> Array:
+class _Move(NamedTuple):
+    """A step, how much it changed the slope, and the inner product of both."""
+
+    step: Array
+    bend: Array
+    curvature: float
+
+
+def refine(
+    dictionary: LearnableDictionary,
+    task: Task,
+    start: Array,
+    max_steps: int,
+    proximity: float,
+) -> Array:
     """Maximise the gain by limited-memory BFGS; the last parameter is not pulled back."""
-    hold = np.full(len(start), pull / (start[:-1] @ start[:-1] or 1.0))
+    square = start[:-1] @ start[:-1]
+    hold = np.full(len(start), proximity / (square or 1.0))
     hold[-1] = 0.0
 
     def look(theta: Array) -> tuple[float, Array]:
-        (height, slope), away = task.look(theta), theta - start
+        height, slope = task.look(dictionary, theta)
+        away = theta - start
         return height - float(hold @ away**2), slope - 2.0 * hold * away
 
-    theta, (height, slope) = start, look(start)
-    moves: list[tuple[Array, Array, float]] = []
+    theta = start
+    (height, slope) = look(start)
+    moves: list[_Move] = []
     for _ in range(max_steps):
-        direction = _direction(theta, slope, moves)
+        direction = _direction(theta, slope, moves[-MEMORY:])
         # Uphill, and no farther than the norm of the atom.
         direction = direction if direction @ slope > 0.0 else slope
         rise = float(direction @ slope)
@@ -116,25 +154,34 @@ def refine(task: Task, start: Array, max_steps: int, pull: float) -> Array:
             step *= SHORTER
         else:
             break
-        moved, bent, gained = trial - theta, slope - after, tried - height
-        moves = [*moves[1 - MEMORY :], (moved, bent, float(moved @ bent))]
-        theta, height, slope = trial, tried, after
+        moved = trial - theta
+        bent = slope - after
+        gained = tried - height
+        moves.append(_Move(moved, bent, float(moved @ bent)))
+        theta = trial
+        height = tried
+        slope = after
         if not gained > LITTLE:
             break
     return theta
 
 
-def _direction(theta: Array, slope: Array, moves: list[tuple[Array, Array, float]]) -> Array:
+def _direction(theta: Array, slope: Array, moves: Sequence[_Move]) -> Array:
     """Return the BFGS direction: the approximate inverse curvature times the slope."""
     if not moves:
-        return slope * (FIRST_STEP * norm(theta) / (norm(slope) or 1.0))
-    q, used = slope, []
-    for moved, bent, curvature in reversed(moves):
-        share = moved @ q / curvature if curvature > 0.0 else 0.0
-        q = q - share * bent
-        used.append((share, moved, bent, curvature))
-    _, bent, curvature = moves[-1]
-    q = q * (curvature / (bent @ bent) if curvature > 0.0 else 1.0)
-    for share, moved, bent, curvature in reversed(used):
-        q = q + (share - bent @ q / curvature) * moved if curvature > 0.0 else q
+        steepness = norm(slope) or 1.0
+        return slope * (FIRST_STEP * norm(theta) / steepness)
+    # Moves without curvature are left out.
+    curved = [move for move in moves if move.curvature > 0.0]
+    q = slope
+    shares = []
+    for move in reversed(curved):
+        share = move.step @ q / move.curvature
+        q = q - share * move.bend
+        shares.append(share)
+    last = moves[-1]
+    if last.curvature > 0.0:
+        q = q * (last.curvature / (last.bend @ last.bend))
+    for move, share in zip(curved, reversed(shares), strict=True):
+        q = q + (share - move.bend @ q / move.curvature) * move.step
     return q

@@ -56,14 +56,24 @@ class AdmmSolver(Solver):
 
     def solve(self, problem: Problem, coef: Array) -> Solution:
         """Solve from the paper's start; `coef` only sets the size."""
-        record, loss, rows, gamma = Record(self), problem.loss, problem.rows(), self.gamma
+        record = Record(self)
+        loss = problem.loss
+        rows = problem.rows()
+        gamma = self.gamma
         assert isinstance(loss, ProximalLoss)
-        y, s, ridge = rows.y, rows.weights, 2.0 * problem.penalty
+        y = rows.y
+        s = rows.weights
+        ridge = 2.0 * problem.penalty
         system = gamma * rows.gram(s)
         system[np.diag_indices_from(system)] += self.alpha + ridge
-        factor, scale = linalg.cho_factor(system), problem.gradient_scale
-        u, v, w = np.zeros_like(coef), y, 0.0 * y
-        primal, dual, n_iter = np.inf, np.inf, 0
+        factor = linalg.cho_factor(system)
+        scale = problem.gradient_scale
+        u = np.zeros_like(coef)
+        v = y
+        w = 0.0 * y
+        primal = np.inf
+        dual = np.inf
+        n_iter = 0
         while max(primal, dual) > self.tol and n_iter < self.max_iter:
             n_iter += 1
             u = linalg.cho_solve(factor, rows.back(s * (gamma * v + w)) + self.alpha * u)
@@ -73,9 +83,16 @@ class AdmmSolver(Solver):
             # A^T S w = 2 lambda u is stationarity in u; v is optimal for w by construction.
             dual = float(np.abs(rows.back(s * w) - ridge * u).max(initial=0.0)) / scale
             # |v - A u| / |v| in the weighted norm.
-            gap, size = float((s * (v - Au) ** 2).sum()), float((s * v**2).sum())
+            gap = float((s * (v - Au) ** 2).sum())
+            size = float((s * v**2).sum())
             primal = float(np.sqrt(gap / size if size > 0.0 else gap))
             if self.keep_history:
                 record.add(problem.objective(u), max(primal, dual))
-        found = problem.objective(u), max(primal, dual), n_iter
-        return record.solution(u, *found, primal=primal, dual=dual)
+        return record.solution(
+            u,
+            problem.objective(u),
+            max(primal, dual),
+            n_iter,
+            primal=primal,
+            dual=dual,
+        )

@@ -11,18 +11,18 @@ from __future__ import annotations
 import time
 from abc import abstractmethod
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from fcgboost.arrays import beside, host
-from fcgboost.designs.base import Array, Columns
+from fcgboost.arrays import Matrix, to_device_of, to_numpy
+from fcgboost.designs.base import ActiveColumns, Array, Point
 from fcgboost.losses import Loss
 from fcgboost.parts import Part, check_count, check_positive
 from fcgboost.stopping import Status
 
 
-class Point(NamedTuple):
+class Evaluation(NamedTuple):
     """Coefficients with the objective, its gradient, and the Hessian of the mean loss.
 
     The Hessian is None if the columns left it out; `Problem.gram` computes it.
@@ -32,45 +32,49 @@ class Point(NamedTuple):
     objective: float
     gradient: Array
     gram: Array | None
+    #: That of the rows, for further questions at these coefficients.
+    state: object = None
 
 
 @dataclass(frozen=True)
 class Rows:
     """All rows, for solvers that work on them: A of shape (m, k) and m-vectors, NumPy or torch."""
 
-    A: Any
-    y: Any
-    weights: Any
+    A: Matrix
+    y: Matrix
+    weights: Matrix
     loss: Loss
     total_weight: float
 
-    def values(self, coef: Array) -> Any:
-        return self.A @ beside(coef, self.A)
+    def values(self, coef: Array) -> Matrix:
+        return self.A @ to_device_of(coef, self.A)
 
-    def mean(self, values: Any) -> float:
+    def mean(self, values: Matrix) -> float:
         """Return the weighted mean of an m-vector."""
         return float((self.weights * values).sum()) / self.total_weight
 
-    def slopes(self, f: Any) -> Any:
+    def slopes(self, f: Matrix) -> Matrix:
         """Return the derivatives of the mean loss with respect to the values f."""
         return self.weights * self.loss.gradient(self.y, f) / self.total_weight
 
-    def back(self, vector: Any) -> Array:
+    def back(self, vector: Matrix) -> Array:
         """Return A^T vector."""
-        return np.asarray(host(vector @ self.A))
+        return to_numpy(vector @ self.A)
 
-    def gram(self, weights: Any) -> Array:
+    def gram(self, weights: Matrix) -> Array:
         """Return A^T diag(weights) A."""
-        return np.asarray(host(self.A.T @ (weights[:, None] * self.A)))
+        return to_numpy(self.A.T @ (weights[:, None] * self.A))
 
 
 @dataclass(frozen=True, eq=False)
 class Problem:
     """One output of the columns and the ridge penalty: all that a solver or scheme sees."""
 
-    columns: Columns
+    columns: ActiveColumns
     output: int
     l2: float
+    #: That of the rows at the coefficients from which a solver starts, if known.
+    state: object = None
 
     @property
     def loss(self) -> Loss:
@@ -86,20 +90,36 @@ class Problem:
     @property
     def gradient_scale(self) -> float:
         """The size of the gradient at coef = 0, the unit of optimality residuals."""
-        return float(np.abs(self.columns.first_gradients[self.output]).max(initial=0.0)) or 1.0
+        return float(np.abs(self.columns.first_gradient).max(initial=0.0)) or 1.0
 
-    def look(self, coef: Array) -> Point:
-        """Evaluate the objective and its derivatives at a point, in one round."""
+    def point(self, coef: Array, state: object = None) -> Point:
+        """Return coefficients as the columns' verbs take them."""
+        return Point(
+            self.columns,
+            self.output,
+            coef,
+            state,
+        )
+
+    def expand(self, coef: Array, state: object = None) -> Evaluation:
+        """Evaluate the objective and its derivatives, in one round."""
         penalty = self.penalty
-        ((risk, gradient, gram),) = self.columns.look([(self.output, coef)])
-        objective = risk + float(penalty @ coef**2)
-        return Point(coef, objective, gradient + 2.0 * penalty * coef, gram)
+        expansion = self.columns.expand(self.point(coef, state))
+        return Evaluation(
+            coef=coef,
+            objective=expansion.risk + float(penalty @ coef**2),
+            gradient=expansion.gradient + 2.0 * penalty * coef,
+            gram=expansion.gram,
+            state=expansion.state,
+        )
 
-    def gram(self, point: Point) -> Array:
-        """Return the Hessian of the mean loss at a point; for leaves, its diagonal."""
-        return self.columns.gram(self.output, point.coef) if point.gram is None else point.gram
+    def gram(self, evaluation: Evaluation) -> Array:
+        """Return the Hessian of the mean loss; for leaves, its diagonal."""
+        if evaluation.gram is not None:
+            return evaluation.gram
+        return self.columns.gram(self.point(evaluation.coef, evaluation.state))
 
-    def objective(self, coef: Array, f: Any = None) -> float:
+    def objective(self, coef: Array, f: Matrix | None = None) -> float:
         """Return F(coef) from all rows; pass f = A coef if it is known."""
         rows = self.rows()
         risk = rows.mean(self.loss.value(rows.y, rows.values(coef) if f is None else f))
@@ -108,7 +128,7 @@ class Problem:
     def rows(self) -> Rows:
         """Return all rows; not available for columns on other machines."""
         columns = self.columns
-        return Rows(*columns.arrays(self.output), columns.loss, columns.total_weight)
+        return Rows(*columns.arrays(), columns.loss, columns.total_weight)
 
 
 class Iteration(NamedTuple):
@@ -133,6 +153,8 @@ class Solution:
     history: tuple[Iteration, ...] = ()
     #: The residuals of which `residual` is the largest, if several: ADMM's "primal" and "dual".
     parts: dict[str, float] = field(default_factory=dict)
+    #: That of the rows at the solution, if the solver knows it.
+    state: object = field(default=None, repr=False)
 
 
 class Solver(Part):
@@ -162,7 +184,8 @@ class Record:
     """Collects the history of a solver, if it is kept, and makes its solution."""
 
     def __init__(self, solver: Solver) -> None:
-        self._solver, self._start = solver, time.perf_counter()
+        self._solver = solver
+        self._start = time.perf_counter()
         self._history: list[Iteration] = []
 
     def add(self, objective: float, residual: float) -> None:
@@ -171,8 +194,21 @@ class Record:
             self._history.append(Iteration(objective, residual, seconds))
 
     def solution(
-        self, coef: Array, objective: float, residual: float, n_iter: int, **parts: float
+        self,
+        coef: Array,
+        objective: float,
+        residual: float,
+        n_iter: int,
+        **parts: float,
     ) -> Solution:
         has_converged = residual <= self._solver.tol
         status = Status.CONVERGED if has_converged else Status.NOT_CONVERGED
-        return Solution(coef, objective, status, n_iter, residual, tuple(self._history), parts)
+        return Solution(
+            coef,
+            objective,
+            status,
+            n_iter,
+            residual,
+            tuple(self._history),
+            parts,
+        )

@@ -36,12 +36,15 @@ class GradientDescentSolver(Solver):
 
     def solve(self, problem: Problem, coef: Array) -> Solution:
         """Solve from zero, as the paper does; `coef` only sets the size."""
-        record, loss, rows = Record(self), problem.loss, problem.rows()
+        record = Record(self)
+        loss = problem.loss
+        rows = problem.rows()
         assert isinstance(loss, SmoothLoss)
         gram = rows.gram(rows.weights) / rows.total_weight
         largest = float(np.linalg.eigvalsh(gram)[-1]) if len(gram) else 0.0
         smoothness = (loss.curvature_bound * largest + 2.0 * problem.l2) or 1.0
-        ridge, scale = 2.0 * problem.penalty, 0.0
+        ridge = 2.0 * problem.penalty
+        scale = 0.0
         coef = np.zeros_like(coef)
         for n_iter in range(self.max_iter + 1):
             f = rows.values(coef)
@@ -53,4 +56,9 @@ class GradientDescentSolver(Solver):
             if size / scale <= self.tol or n_iter == self.max_iter:
                 break
             coef = coef - gradient * (1.0 / smoothness)
-        return record.solution(coef, problem.objective(coef, f), size / scale, n_iter)
+        return record.solution(
+            coef,
+            problem.objective(coef, f),
+            size / scale,
+            n_iter,
+        )

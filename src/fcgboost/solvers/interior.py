@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy import linalg
 
-from fcgboost.arrays import namespace
+from fcgboost.arrays import Matrix, namespace
 from fcgboost.designs.base import Array
 from fcgboost.losses import Hinge
 from fcgboost.solvers.base import Problem, Record, Rows, Solution, Solver
@@ -50,11 +50,22 @@ class InteriorPointSolver(Solver):
 
     def solve(self, problem: Problem, coef: Array) -> Solution:
         """Solve from the middle of the feasible set; `coef` only sets the size."""
-        record, rows, ridge = Record(self), problem.rows(), 2.0 * problem.penalty
+        record = Record(self)
+        rows = problem.rows()
+        ridge = 2.0 * problem.penalty
         half = rows.weights / (2.0 * rows.total_weight)
         ones = 0.0 * half + 1.0
-        state = _State(np.zeros_like(coef), 2.0 * ones, ones, half, half)
-        best, lowest, least, last_gain = (state.u, np.inf, np.inf), np.inf, np.inf, 0
+        state = _State(
+            np.zeros_like(coef),
+            2.0 * ones,
+            ones,
+            half,
+            half,
+        )
+        best = (state.u, np.inf, np.inf)
+        lowest = np.inf
+        least = np.inf
+        last_gain = 0
         for n_iter in range(self.max_iter + 1):
             stationarity = rows.back(rows.y * state.a) - ridge * state.u
             size = float(np.abs(stationarity).max(initial=0.0))
@@ -63,7 +74,8 @@ class InteriorPointSolver(Solver):
             record.add(objective, residual)
             if residual < least or objective < lowest:
                 last_gain = n_iter
-            least, lowest = min(least, residual), min(lowest, objective)
+            least = min(least, residual)
+            lowest = min(lowest, objective)
             # Before convergence both count: every u is feasible, and the residual bounds the
             # distance of the objective from the minimum.
             if residual <= self.tol or objective + residual < best[1] + best[2]:
@@ -71,7 +83,13 @@ class InteriorPointSolver(Solver):
             is_spent = n_iter - last_gain == _PATIENCE or n_iter == self.max_iter
             if residual <= self.tol or is_spent:
                 break
-            state = _iterate(rows, ridge, state, stationarity, 0.1 * self.tol)
+            state = _iterate(
+                rows,
+                ridge,
+                state,
+                stationarity,
+                0.1 * self.tol,
+            )
         return record.solution(*best, n_iter)
 
 
@@ -79,10 +97,10 @@ class _State(NamedTuple):
     """Primal slacks xi and t = xi + B u - 1, duals a in (0, c) and b = c - a; or a move of them."""
 
     u: Array
-    xi: Any
-    t: Any
-    a: Any
-    b: Any
+    xi: Matrix
+    t: Matrix
+    a: Matrix
+    b: Matrix
 
     def gap(self) -> float:
         """Return the sum of t a + xi b, which is zero at the solution."""
@@ -96,13 +114,19 @@ class _State(NamedTuple):
         return _State(*(x + length * d for x, d in zip(self, move, strict=True)))
 
 
-def _longest(x: Any, d: Any) -> float:
+def _longest(x: Matrix, d: Matrix) -> float:
     """Return the largest step along d that keeps x > 0."""
     xp = namespace(x)
     return float(xp.where(d < 0.0, -x / xp.where(d < 0.0, d, -1.0), np.inf).min())
 
 
-def _iterate(rows: Rows, ridge: Array, state: _State, stationarity: Array, floor: float) -> _State:
+def _iterate(
+    rows: Rows,
+    ridge: Array,
+    state: _State,
+    stationarity: Array,
+    floor: float,
+) -> _State:
     """Predict without centring, derive the centring, correct, and move.
 
     Stationarity is B^T a - 2 lambda u. The target gap is at least `floor`: a smaller one would only
@@ -113,17 +137,26 @@ def _iterate(rows: Rows, ridge: Array, state: _State, stationarity: Array, floor
     system[np.diag_indices_from(system)] += ridge
     solve = _refined_solve(system)
 
-    def move_by(ta: Any, xb: Any) -> _State:
+    def move_by(ta: Matrix, xb: Matrix) -> _State:
         """Return the move that changes t a and xi b by these amounts."""
-        p, q = ta / state.a, xb / state.b
+        p = ta / state.a
+        q = xb / state.b
         u = solve(stationarity + rows.back(rows.y * weights * (p - q)))
         Bu = rows.y * rows.values(u)
         a = weights * (p - q - Bu)
         xi = q + state.xi * a / state.b
-        return _State(u, xi, xi + Bu, a, -a)
+        return _State(
+            u,
+            xi,
+            xi + Bu,
+            a,
+            -a,
+        )
 
-    gap, s = state.gap(), rows.weights
-    ta, xb = state.t * state.a, state.xi * state.b
+    gap = state.gap()
+    s = rows.weights
+    ta = state.t * state.a
+    xb = state.xi * state.b
     guess = move_by(-ta, -xb)
     predicted = state.moved(guess, state.reach(guess)).gap()
     # Products are centred in proportion to the weights, so that a weight equals repeated rows.
@@ -136,7 +169,8 @@ def _refined_solve(system: Array) -> Callable[[Array], Array]:
     """Return a solver for a semidefinite system; refinement removes the effect of the ridge."""
     sizes = np.sqrt(np.maximum(np.diag(system), np.finfo(np.float64).tiny))
     scaled = system / np.outer(sizes, sizes)
-    ridge, info = _RIDGE, 1
+    ridge = _RIDGE
+    info = 1
     while info and ridge <= 1.0:
         factor, info = linalg.lapack.dpotrf(scaled + ridge * np.eye(len(scaled)))
         ridge *= 10.0

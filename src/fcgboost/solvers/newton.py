@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from scipy import linalg
 
 from fcgboost.designs.base import Array
 from fcgboost.losses import CurvedLoss
-from fcgboost.solvers.base import Point, Problem, Record, Solution, Solver
+from fcgboost.solvers.base import Evaluation, Problem, Record, Solution, Solver
 from fcgboost.stopping import Status
 
 # Below this reciprocal condition number the factorisation replaces the normal equations.
@@ -17,15 +19,18 @@ _RANK_TOLERANCE = 1e-10
 # Share of the gradient that may lie in directions without curvature.
 _FLAT_SHARE = 1e-2
 # Conjugate gradients stop at this share of the gradient, or after this many products.
-_FORCING, _MOST_PRODUCTS = 0.3, 50
+_FORCING = 0.3
+_MOST_PRODUCTS = 50
 _ARMIJO = 1e-4
 # A line search that fails after this many trials asks for a damped direction.
 _TRIALS = 20
-_FIRST_DAMPING, _LAST_DAMPING = 1e-8, 1.0
+_FIRST_DAMPING = 1e-8
+_LAST_DAMPING = 1.0
 # Changes of the objective below this share of its terms are not trusted.
 _ROUNDING = 1e-15
 
 
+@dataclass(eq=False, repr=False)
 class NewtonSolver(Solver):
     """Newton's method with a line search.
 
@@ -49,25 +54,38 @@ class NewtonSolver(Solver):
     needs = CurvedLoss
     needs_text = "a second derivative"
 
-    def __init__(self, tol: float = 1e-10, max_iter: int = 100, keep_history: bool = False) -> None:
-        self.tol = tol
-        self.max_iter = max_iter
-        self.keep_history = keep_history
+    tol: float = 1e-10
+    max_iter: int = 100
+    keep_history: bool = False
 
     def solve(self, problem: Problem, coef: Array) -> Solution:
         """Solve from `coef`, with the compiled method as far as it gets."""
-        given = problem.output, coef, problem.penalty, self.tol, self.max_iter
-        found = None if self.keep_history else problem.columns.newton(*given)
-        if found is None:
-            return self._search(problem, coef, 0)
-        coef, objective, residual, n_iter = found
-        if residual <= self.tol:
-            return Solution(coef, objective, Status.CONVERGED, n_iter, residual)
-        return self._search(problem, coef, n_iter)
+        end = None
+        if not self.keep_history:
+            end = problem.columns.newton(
+                problem.output,
+                coef,
+                problem.penalty,
+                self.tol,
+                self.max_iter,
+            )
+        if end is None:
+            return self._search(problem, problem.expand(coef, problem.state), 0)
+        if end.residual > self.tol:
+            return self._search(problem, problem.expand(end.coef, end.state), end.n_iter)
+        return Solution(
+            end.coef,
+            end.objective,
+            Status.CONVERGED,
+            end.n_iter,
+            end.residual,
+            state=end.state,
+        )
 
-    def _search(self, problem: Problem, coef: Array, n_iter: int) -> Solution:
+    def _search(self, problem: Problem, point: Evaluation, n_iter: int) -> Solution:
         """Solve in Python, one evaluation after the other."""
-        record, point, scale = Record(self), problem.look(coef), problem.gradient_scale
+        record = Record(self)
+        scale = problem.gradient_scale
         damping = 0.0
         while True:
             residual = float(np.abs(point.gradient).max(initial=0.0)) / scale
@@ -76,18 +94,31 @@ class NewtonSolver(Solver):
                 break
             # The rounding error of A u and of the objective.
             rounding = _ROUNDING * (point.objective + scale * float(np.abs(point.coef).sum()))
-            moved = _line_search(problem, point, _direction(problem, point, damping), rounding)
+            moved = _line_search(
+                problem,
+                point,
+                _direction(problem, point, damping),
+                rounding,
+            )
             if moved is not None:
-                point, damping = moved, damping / 100.0 if damping > _FIRST_DAMPING else 0.0
+                point = moved
+                damping = damping / 100.0 if damping > _FIRST_DAMPING else 0.0
                 n_iter += 1
             elif damping < _LAST_DAMPING:
                 damping = max(100.0 * damping, _FIRST_DAMPING)
             else:
                 break
-        return record.solution(point.coef, point.objective, residual, n_iter)
+        solution = record.solution(
+            point.coef,
+            point.objective,
+            residual,
+            n_iter,
+        )
+        solution.state = point.state
+        return solution
 
 
-def _direction(problem: Problem, point: Point, damping: float) -> Array:
+def _direction(problem: Problem, point: Evaluation, damping: float) -> Array:
     """Return the Newton direction, from the normal equations if they are well-conditioned."""
     if damping == 0.0:
         point = point._replace(gram=problem.gram(point))
@@ -96,13 +127,19 @@ def _direction(problem: Problem, point: Point, damping: float) -> Array:
     direction = _normal_direction(problem, point) if damping == 0.0 else None
     if direction is not None:
         return direction
-    direction, left = _least_norm_direction(problem, point, damping, is_lifted=False)
-    if left > _FLAT_SHARE * np.abs(point.gradient).max():
-        direction, _ = _least_norm_direction(problem, point, damping, is_lifted=True)
-    return direction
+    for majorize in (False, True):
+        least, left = _least_norm_direction(
+            problem,
+            point,
+            damping,
+            majorize,
+        )
+        if not left > _FLAT_SHARE * np.abs(point.gradient).max():
+            break
+    return least
 
 
-def _conjugate_direction(problem: Problem, point: Point) -> Array:
+def _conjugate_direction(problem: Problem, point: Evaluation) -> Array:
     """Solve the normal equations approximately by conjugate gradients.
 
     The preconditioner is the Hessian's diagonal: the leaves of one tree have no rows in common.
@@ -111,26 +148,30 @@ def _conjugate_direction(problem: Problem, point: Point) -> Array:
     ridge = 2.0 * problem.penalty
     diagonal = point.gram + ridge
     units = 1.0 / np.where(diagonal > 0.0, diagonal, 1.0)
-    direction, rest = np.zeros_like(point.coef), -point.gradient
+    direction = np.zeros_like(point.coef)
+    rest = -point.gradient
     scaled = units * rest
-    way, size = scaled, float(rest @ scaled)
+    way = scaled
+    size = float(rest @ scaled)
     enough = _FORCING**2 * size
+    here = problem.point(point.coef, point.state)
     for _ in range(_MOST_PRODUCTS):
-        bent = problem.columns.product(problem.output, point.coef, way) + ridge * way
+        bent = problem.columns.product(here, way) + ridge * way
         curvature = float(way @ bent)
         if not curvature > 0.0:
             break
         direction = direction + (size / curvature) * way
         rest = rest - (size / curvature) * bent
         scaled = units * rest
-        last, size = size, float(rest @ scaled)
+        last = size
+        size = float(rest @ scaled)
         if size <= enough:
             break
         way = scaled + (size / last) * way
     return direction
 
 
-def _normal_direction(problem: Problem, point: Point) -> Array | None:
+def _normal_direction(problem: Problem, point: Evaluation) -> Array | None:
     """Solve the normal equations; None if they are ill-conditioned."""
     assert point.gram is not None
     ridge = 2.0 * problem.penalty
@@ -159,7 +200,7 @@ def _unit_sizes(problem: Problem) -> Array:
 
 
 def _least_norm_direction(
-    problem: Problem, point: Point, damping: float, is_lifted: bool
+    problem: Problem, point: Evaluation, damping: float, majorize: bool
 ) -> tuple[Array, float]:
     """Minimise the quadratic model by a singular value decomposition.
 
@@ -167,7 +208,8 @@ def _least_norm_direction(
     r = -slope / h on curved rows; q sums the slopes of rows without curvature. Also return the
     largest entry of q that the model cannot balance.
     """
-    R, straight = problem.columns.triangle(problem.output, point.coef, is_lifted)
+    here = problem.point(point.coef, point.state)
+    R, straight = problem.columns.qr_factor(here, majorize)
     ridge = np.sqrt(2.0 * problem.penalty)
     stacked = np.vstack([R[:-1, :-1], np.diag(ridge)])
     right = np.concatenate([R[:-1, -1], -ridge * point.coef])
@@ -175,14 +217,21 @@ def _least_norm_direction(
     U, singular, Vt = linalg.svd(stacked / sizes, full_matrices=False)
     largest = singular[0]
     kept = singular > _RANK_TOLERANCE * largest
-    U, singular, Vt = U[:, kept], singular[kept], Vt[kept]
+    U = U[:, kept]
+    singular = singular[kept]
+    Vt = Vt[kept]
     pull = Vt @ (straight / sizes)
     step = (singular * (U.T @ right) - pull) / (singular**2 + damping * largest**2)
     left = straight - sizes * (Vt.T @ pull)
-    return np.asarray(Vt.T @ step) / sizes, float(np.abs(left).max())
+    return Vt.T @ step / sizes, float(np.abs(left).max())
 
 
-def _line_search(problem: Problem, point: Point, direction: Array, rounding: float) -> Point | None:
+def _line_search(
+    problem: Problem,
+    point: Evaluation,
+    direction: Array,
+    rounding: float,
+) -> Evaluation | None:
     """Find a step that halves the slope and lowers the objective (strong Wolfe conditions).
 
     From length 1, steps are doubled or bisected. Objectives are compared up to rounding and slopes
@@ -191,9 +240,11 @@ def _line_search(problem: Problem, point: Point, direction: Array, rounding: flo
     slope = float(point.gradient @ direction)
     if not slope < 0.0:
         return None
-    shortest, longest, length = 0.0, np.inf, 1.0
+    shortest = 0.0
+    longest = np.inf
+    length = 1.0
     for _ in range(_TRIALS):
-        moved = problem.look(point.coef + length * direction)
+        moved = problem.expand(point.coef + length * direction)
         there = float(moved.gradient @ direction)
         fallen = moved.objective <= point.objective + _ARMIJO * length * slope + rounding
         if fallen and abs(there) <= 0.5 * abs(slope):

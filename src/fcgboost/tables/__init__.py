@@ -8,7 +8,6 @@ from fcgboost.tables.columns import (
     NumberOutput,
     SkippedColumn,
 )
-from fcgboost.tables.encoder import TableEncoder
 
 __all__ = [
     "CategoryColumn",
@@ -17,5 +16,4 @@ __all__ = [
     "NumberColumn",
     "NumberOutput",
     "SkippedColumn",
-    "TableEncoder",
 ]

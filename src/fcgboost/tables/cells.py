@@ -1,6 +1,6 @@
-"""How a column comes in, and what one cell means: a number, a date, a text, or nothing.
+"""Reads columns of any library, and decides what a cell is: a number, a date, a text, or missing.
 
-All that looks at single Python objects is here. It looks at each *distinct* cell of a column once.
+All code that looks at single Python objects is here; it sees each *distinct* cell once.
 """
 
 from __future__ import annotations
@@ -8,27 +8,30 @@ from __future__ import annotations
 import datetime
 import re
 from contextlib import suppress
+from dataclasses import dataclass
 from decimal import Decimal
 from numbers import Real
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
+#: A column of any library: a NumPy array, a series of pandas or polars, an array of Arrow.
+ColumnLike: TypeAlias = Any
 
 _DATES = (datetime.date, np.datetime64)
 _DURATIONS = (datetime.timedelta, np.timedelta64)
 _NUMBERS = (Real, Decimal, np.bool_, *_DURATIONS)
 #: None and pandas' marks, by name: pandas need not be installed.
 _MISSING = {"NoneType", "NAType", "NaTType"}
-#: How texts are written that are numbers or dates: "" is 1,234.5 and 2020-12-31, as ISO has it.
+#: How numbers and dates are written as text: "" means 1,234.5 and ISO dates, 2020-12-31.
 Style = Literal["", "decimal comma", "day first", "month first"]
-# How numbers, dates and truth values begin: most texts are none, and need no closer look.
+# First characters of numbers, dates and truth values: most other texts need no closer look.
 _FIRST = set("0123456789+-.tTfF")
-#: A number with leading zeros is a code, as that of a place or a person.
+#: A number with leading zeros is a code, such as a postcode.
 _CODE = re.compile(r"[+-]?0\d")
-# Thousands are apart in one way only, and behind a digit that is not 0.
+# One separator of thousands throughout, after a leading digit other than 0.
 _THOUSANDS = {
     "": re.compile(r"[+-]?[1-9]\d{0,2}([, '\u00a0\u202f\u2019])\d{3}(?:\1\d{3})*(?:\.\d*)?"),
     "decimal comma": re.compile(
@@ -39,19 +42,19 @@ _DATE = re.compile(r"(\d{1,2})([./-])(\d{1,2})\2(\d{4})(?:[ T](.*))?")
 
 
 class Cells(NamedTuple):
-    """The distinct cells of a column, and the place of each row's cell among them."""
+    """The distinct cells of a column, and the position of each row's cell among them."""
 
     codes: NDArray[np.intp]
-    distinct: list[Any]
+    distinct: list[object]
 
-    def present(self) -> list[tuple[Any, int]]:
+    def present(self) -> list[tuple[object, int]]:
         """Return the distinct cells that are not missing, and the number of rows of each."""
         counts = np.bincount(self.codes, minlength=len(self.distinct)).tolist()
         pairs = zip(self.distinct, counts, strict=True)
         return [(cell, n) for cell, n in pairs if not is_missing(cell)]
 
 
-def read_column(column: Any) -> NDArray[Any] | Cells:
+def read_column(column: ColumnLike) -> NDArray[np.generic] | Cells:
     """Return an array of numbers, dates or durations, or the distinct cells of anything else."""
     if isinstance(column, Cells):
         return column
@@ -79,22 +82,24 @@ def read_column(column: Any) -> NDArray[Any] | Cells:
     return values if values.dtype.kind in "biuf" else _find_distinct(values.tolist())
 
 
-def _find_distinct(cells: list[Any]) -> NDArray[Any] | Cells:
+def _find_distinct(cells: list[object]) -> NDArray[np.generic] | Cells:
     types = set(map(type, cells))
     if types <= {float, type(None)}:
         return np.array(cells, dtype=np.float64)
-    if types == {int} and (values := np.array(cells)).dtype.kind in "iu":
-        return values
+    if types == {int}:
+        integers = np.array(cells)
+        if integers.dtype.kind in "iu":
+            return integers
     # True is equal to 1 but has a text of its own; a list cannot be a key.
-    is_plain = all(dtype_of_type(one) and one not in (bool, np.bool_) for one in types)
-    keys = cells if is_plain else [(type(cell), str(cell)) for cell in cells]
-    place_of = {key: place for place, key in enumerate(dict.fromkeys(keys))}
-    codes = np.fromiter(map(place_of.__getitem__, keys), np.intp, len(keys))
-    distinct = place_of if is_plain else dict(zip(keys, cells, strict=True)).values()
+    is_plain = all(dtype_of_type(kind) and kind not in (bool, np.bool_) for kind in types)
+    keys: list[object] = cells if is_plain else [(type(cell), str(cell)) for cell in cells]
+    code_of = {key: code for code, key in enumerate(dict.fromkeys(keys))}
+    codes = np.fromiter(map(code_of.__getitem__, keys), np.intp, len(keys))
+    distinct = code_of if is_plain else dict(zip(keys, cells, strict=True)).values()
     return Cells(codes, list(distinct))
 
 
-def factorize(column: Any) -> Cells:
+def factorize(column: ColumnLike) -> Cells:
     """Return the distinct cells of a column."""
     column = read_column(column)
     if isinstance(column, Cells):
@@ -114,8 +119,8 @@ def dtype_of_type(cell_type: type) -> str | None:
     return "number" if issubclass(cell_type, _NUMBERS) else None
 
 
-def is_missing(cell: Any) -> bool:
-    """Whether a cell is missing: None, NaN, NA, NaT, or an empty text."""
+def is_missing(cell: object) -> bool:
+    """Return whether a cell is missing: None, NaN, NA, NaT, or an empty text."""
     if isinstance(cell, str | bytes):
         return not cell
     dtype = dtype_of_type(type(cell))
@@ -123,9 +128,9 @@ def is_missing(cell: Any) -> bool:
 
 
 def text_of(cell: Any) -> str:
-    """Return the text of a cell, which for a whole number is the same in all types.
+    """Return the text of a cell; whole numbers have the same text in all types.
 
-    A column of whole numbers becomes one of floats as soon as one of its rows is missing.
+    A missing row turns a column of integers into one of floats.
     """
     if isinstance(cell, str):
         return str(cell)
@@ -143,7 +148,7 @@ def text_of(cell: Any) -> str:
 
 
 def dtype_of_text(text: str, style: Style = "") -> str | None:
-    """Return "number" or "days" if a text is one in the given style, else None."""
+    """Return "number" or "days" if a text is written as one in this style, else None."""
     text = text.strip()
     if text[:1] not in _FIRST:
         return None
@@ -153,18 +158,29 @@ def dtype_of_text(text: str, style: Style = "") -> str | None:
     return None if _date_in(text, style) is None else "days"
 
 
-class CellError(ValueError):
+class ColumnError(ValueError):
+    """A column whose cells do not go together."""
+
+
+@dataclass(eq=False)
+class CellError(ColumnError):
     """A cell that does not fit its column."""
 
-    def __init__(self, column: str, row: int, problem: str) -> None:
-        super().__init__(column, row, problem)
-        self.column, self.row, self.problem = column, row, problem
+    column: str
+    row: int
+    problem: str
 
     def __str__(self) -> str:
         return f"Column {self.column!r}, row {self.row} (the first is 0): {self.problem}"
 
 
-def numbers_in(name: str, values: Any, unit: str, style: Style, accepts_text: bool) -> Array:
+def numbers_in(
+    name: str,
+    values: ColumnLike,
+    unit: str,
+    style: Style,
+    accepts_text: bool,
+) -> Array:
     """Return a column as floats, NaN where it is missing.
 
     Dates are numbers only where the unit is "days". A text that is not a number, such as "unknown",
@@ -173,22 +189,34 @@ def numbers_in(name: str, values: Any, unit: str, style: Style, accepts_text: bo
     column = read_column(values)
     if isinstance(column, Cells) or (column.dtype.kind == "M" and unit != "days"):
         column = factorize(column)
-        found = [number_of(cell, unit, style) for cell in column.distinct]
+        parsed = [number_of(cell, unit, style) for cell in column.distinct]
         accepted = ("text", None) if accepts_text else ()
         is_bad = [
             number is None and dtype_of_type(type(cell)) not in accepted
-            for number, cell in zip(found, column.distinct, strict=True)
+            for number, cell in zip(parsed, column.distinct, strict=True)
         ]
         problem = "is not a date" if unit == "days" else "is not a number"
-        _refuse(np.array(is_bad, dtype=bool)[column.codes], name, column, problem)
-        numbers = np.array(found, dtype=np.float64)[column.codes]
+        _refuse(
+            np.array(is_bad, dtype=bool)[column.codes],
+            name,
+            column,
+            problem,
+        )
+        numbers = np.array(parsed, dtype=np.float64)[column.codes]
     else:
         numbers = _in_days(column) if column.dtype.kind in "mM" else column.astype(np.float64)
-    _refuse(np.isinf(numbers), name, column, "is infinite")
+    _refuse(
+        np.isinf(numbers),
+        name,
+        column,
+        "is infinite",
+    )
     return numbers
 
 
-def _refuse(is_bad: Any, name: str, column: NDArray[Any] | Cells, problem: str) -> None:
+def _refuse(
+    is_bad: NDArray[np.bool_], name: str, column: NDArray[np.generic] | Cells, problem: str
+) -> None:
     """Raise an error that names the first bad cell, if there is one."""
     if is_bad.any():
         row = int(np.argmax(is_bad))
@@ -220,8 +248,9 @@ def _parse(text: str, unit: str, style: Style) -> float | None:
     if text.lower() in ("true", "false"):
         return float(text.lower() == "true")
     form = _THOUSANDS.get(style)
-    if form is not None and (found := form.fullmatch(text)):
-        text = text.replace(found[1], "") if found[1] else text
+    match = None if form is None else form.fullmatch(text)
+    if match is not None:
+        text = text.replace(match[1], "") if match[1] else text
         text = text.replace(",", ".")
     elif style == "decimal comma":
         return None
@@ -233,22 +262,22 @@ def _parse(text: str, unit: str, style: Style) -> float | None:
 
 def _date_in(text: str, style: Style) -> datetime.datetime | None:
     with suppress(ValueError):
-        found = _DATE.fullmatch(text) if style in ("day first", "month first") else None
-        if found is None:
+        match = _DATE.fullmatch(text) if style in ("day first", "month first") else None
+        if match is None:
             return datetime.datetime.fromisoformat(text)
-        first, _, second, year, time = found.groups()
+        first, _, second, year, time = match.groups()
         day, month = (first, second) if style == "day first" else (second, first)
         date = f"{year}-{int(month):02}-{int(day):02}"
         return datetime.datetime.fromisoformat(date if time is None else f"{date} {time}")
     return None
 
 
-def _day_of(date: Any) -> float:
+def _day_of(date: datetime.date | np.datetime64) -> float:
     """Return the days since 1970-01-01; a time with a zone counts in UTC, one without as it is."""
     if isinstance(date, datetime.datetime) and date.tzinfo is not None:
         date = date.astimezone(datetime.UTC).replace(tzinfo=None)
     return float(_in_days(np.asarray(date, dtype="datetime64[us]")))
 
 
-def _in_days(times: NDArray[Any]) -> Array:
+def _in_days(times: NDArray[np.generic]) -> Array:
     return np.where(np.isnat(times), np.nan, times.astype(np.int64) / 86_400_000_000)

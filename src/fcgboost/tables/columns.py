@@ -1,8 +1,8 @@
-"""What is known about one column of a table, and how its values become numbers.
+"""Columns of a table, and how their values become numbers.
 
-A column is immutable and knows nothing of the table it came from: a model file, C code or an ONNX
-graph hold the same few values and do the same. It works in two steps: `read` turns every cell into
-one number, and `encode` turns that number into those that atoms see.
+A column is immutable and independent of the table it came from: model files, C code and ONNX graphs
+hold the same few values. It works in two steps: `read` turns every cell into one number, and
+`encode` turns that number into those that atoms see.
 """
 
 from __future__ import annotations
@@ -10,24 +10,27 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
+from fcgboost.arrays import Codes
 from fcgboost.tables import cells
-from fcgboost.tables.cells import Array
+from fcgboost.tables.cells import Array, ColumnLike
 from fcgboost.tables.dates import part_of_date
 from fcgboost.threads import cached
 
-#: Who sees an output: families that take missing values and categories as they are, the others, or
-#: all of them.
+#: Which families see an output: those that take missing values and categories ("trees"), the others
+#: ("smooth"), or all.
 View = Literal["smooth", "both", "trees"]
+#: What the numbers of a column count; dates are days since 1970-01-01.
+Unit = Literal["number", "days"]
 
 
 class NumberOutput(NamedTuple):
-    """A number made of a number: its value, a part of a date, or whether it is missing.
+    """An input derived from a number: its value, a part of a date, or whether it is missing.
 
-    A `fill` stands for a missing value, which without one stays missing.
+    `fill` replaces missing values; None keeps them missing.
     """
 
     part: Literal["value", "missing", "month", "weekday", "hour"] = "value"
@@ -36,10 +39,10 @@ class NumberOutput(NamedTuple):
 
 
 class LevelOutput(NamedTuple):
-    """A number made of a level: whether it is one of them, or a number for each.
+    """An input derived from a level: whether it is this one, or a number for each.
 
-    Levels are numbered; behind them come other texts, and missing values. Numbers are those of the
-    levels and, the last one, of missing values.
+    Codes: the levels in order, then missing values, which unknown texts count as. `numbers` has one
+    entry per code.
     """
 
     part: str = "level"
@@ -60,8 +63,8 @@ class Column(ABC):
         return type(self).__name__.removesuffix("Column").lower()
 
     @property
-    def outputs(self) -> Sequence[Any]:
-        """What it becomes."""
+    def outputs(self) -> Sequence[NumberOutput | LevelOutput]:
+        """The inputs it becomes."""
         return ()
 
     @property
@@ -71,10 +74,14 @@ class Column(ABC):
 
     def output_names(self) -> tuple[str, ...]:
         """Return the names of the numeric columns it becomes."""
-        return ()
+        return tuple(map(self._name_of, self.outputs))
+
+    def _name_of(self, output: NumberOutput | LevelOutput) -> str:
+        is_mark = output.part == "missing"
+        return f"{self.name} is missing" if is_mark else f"{output.part} of {self.name}"
 
     @abstractmethod
-    def read(self, values: Any) -> Array:
+    def read(self, values: ColumnLike) -> Array:
         """Return one number for every value, NaN if it is missing: of a category, its level.
 
         A ValueError names the column, the row and the value that does not fit.
@@ -83,16 +90,6 @@ class Column(ABC):
     def encode(self, numbers: Array) -> list[Array]:
         """Return the outputs, one vector each, of the numbers that `read` returned."""
         return []
-
-    def knows(self, cell: Any) -> bool:
-        """Whether a cell that is not missing is a number, or a known level."""
-        return True
-
-    def unknown_share(self, values: Any) -> float:
-        """Return the share of unknown cells among those that are not missing."""
-        present = cells.factorize(values).present()
-        n_unknown = sum(n for cell, n in present if not self.knows(cell))
-        return n_unknown / max(sum(n for _, n in present), 1)
 
 
 @dataclass(frozen=True)
@@ -111,42 +108,47 @@ class NumberColumn(Column):
     """
 
     outputs: tuple[NumberOutput, ...] = (NumberOutput(),)
-    unit: Literal["number", "days"] = "number"
+    unit: Unit = "number"
     style: cells.Style = ""
     accepts_text: bool = False
 
-    def output_names(self) -> tuple[str, ...]:
-        has_raw = any(one.part == "value" and one.fill is None for one in self.outputs)
-        return tuple(self._name_of(one, has_raw) for one in self.outputs)
-
-    def _name_of(self, output: NumberOutput, has_raw: bool) -> str:
-        if output.part == "missing":
-            return f"{self.name} is missing"
-        if output.part != "value":
-            return f"{output.part} of {self.name}"
+    def _name_of(self, output: NumberOutput | LevelOutput) -> str:
+        if not isinstance(output, NumberOutput) or output.part != "value":
+            return super()._name_of(output)
+        has_raw = any(other.part == "value" and other.fill is None for other in self.outputs)
         return f"{self.name}, filled" if has_raw and output.fill is not None else self.name
 
-    def read(self, values: Any) -> Array:
-        return cells.numbers_in(self.name, values, self.unit, self.style, self.accepts_text)
+    def read(self, values: ColumnLike) -> Array:
+        return cells.numbers_in(
+            self.name,
+            values,
+            self.unit,
+            self.style,
+            self.accepts_text,
+        )
 
     def encode(self, numbers: Array) -> list[Array]:
         is_gap = np.isnan(numbers)
-        has_gaps, outputs = bool(is_gap.any()), []
+        has_gaps = bool(is_gap.any())
+        outputs = []
         for part, fill, _ in self.outputs:
             if part == "missing":
                 outputs.append(is_gap.astype(np.float64))
                 continue
-            own = numbers if part == "value" else part_of_date(part, numbers)
-            outputs.append(np.where(is_gap, fill, own) if has_gaps and fill is not None else own)
+            values = numbers if part == "value" else part_of_date(part, numbers)
+            if has_gaps and fill is not None:
+                values = np.where(is_gap, fill, values)
+            outputs.append(values)
         return outputs
 
-    def knows(self, cell: Any) -> bool:
+    def knows(self, cell: object) -> bool:
+        """Return whether a cell that is not missing is a number, or a date."""
         return cells.number_of(cell, self.unit, self.style) is not None
 
 
 @dataclass(frozen=True)
 class CategoryColumn(Column):
-    """Texts, each of which is a level.
+    """Texts, each of which is a level; any other text counts as missing.
 
     Parameters
     ----------
@@ -154,61 +156,50 @@ class CategoryColumn(Column):
     levels : tuple of str
         Sorted.
     outputs : tuple of LevelOutput
-    is_unknown_missing : bool
-        Whether another text counts as missing; else it is a level of its own, behind the others.
     """
 
     levels: tuple[str, ...]
     outputs: tuple[LevelOutput, ...] = ()
-    is_unknown_missing: bool = True
 
     @cached
     def _codes(self) -> dict[str, float]:
         return {level: float(code) for code, level in enumerate(self.levels)}
 
-    def output_names(self) -> tuple[str, ...]:
-        return tuple(map(self._name_of, self.outputs))
+    def _name_of(self, output: NumberOutput | LevelOutput) -> str:
+        if isinstance(output, LevelOutput) and output.level is not None:
+            return f"{self.name}={self.levels[output.level]}"
+        return super()._name_of(output)
 
-    def _name_of(self, output: LevelOutput) -> str:
-        if output.part == "missing" or (output.level or 0) > len(self.levels):
-            return f"{self.name} is missing"
-        if output.level is None:
-            return f"{output.part} of {self.name}"
-        levels = (*self.levels, "other (rare)")
-        return f"{self.name}={levels[output.level]}"
-
-    def read(self, values: Any) -> Array:
+    def read(self, values: ColumnLike) -> Array:
         codes, distinct = cells.factorize(values)
-        unknown = np.nan if self.is_unknown_missing else float(len(self.levels))
-        found = [
-            np.nan if cells.is_missing(cell) else self._codes.get(cells.text_of(cell), unknown)
+        numbers = [
+            np.nan if cells.is_missing(cell) else self._codes.get(cells.text_of(cell), np.nan)
             for cell in distinct
         ]
-        return np.array(found, dtype=np.float64)[codes]
+        return np.array(numbers, dtype=np.float64)[codes]
 
     def encode(self, numbers: Array) -> list[Array]:
-        gap = len(self.levels) + 1
-        codes = np.where(np.isnan(numbers), gap, numbers).astype(np.intp)
-        outputs = []
-        for _, level, values, _ in self.outputs:
-            if level is not None:
-                outputs.append((codes == level).astype(np.float64))
-            else:
-                # The last number is that of what is missing.
-                outputs.append(np.array(values)[np.minimum(codes, gap - 1)])
-        return outputs
+        codes = level_codes(numbers, len(self.levels))
+        return [
+            np.array(output.numbers)[codes]
+            if output.level is None
+            else (codes == output.level).astype(np.float64)
+            for output in self.outputs
+        ]
 
-    def knows(self, cell: Any) -> bool:
-        return cells.text_of(cell) in self._codes
+
+def level_codes(numbers: Array, n_levels: int) -> Codes:
+    """Return the codes of levels that were read: missing values come last."""
+    return np.where(np.isnan(numbers), n_levels, numbers).astype(np.intp)
 
 
 @dataclass(frozen=True)
 class SkippedColumn(Column):
     """A column that is left out, and why."""
 
-    reason: str
+    reason: str = "every value is missing"
 
-    def read(self, values: Any) -> Array:
+    def read(self, values: ColumnLike) -> Array:
         return np.full(len(values), np.nan)
 
 
@@ -220,11 +211,9 @@ def left_out(columns: Iterable[Column]) -> list[str]:
 
 def why_left_out(column: Column) -> str:
     """Say why a column is left out; "" if it is not."""
-    if isinstance(column, SkippedColumn):
-        return column.reason
     if column.n_outputs:
         return ""
     if isinstance(column, CategoryColumn) and column.levels:
         is_constant = len(column.levels) == 1
         return "every value is the same" if is_constant else "its values do not help to predict"
-    return "every value is missing"
+    return SkippedColumn.reason

@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self, TypeVar
 
 from fcgboost.greedy.loop import Watcher
 from fcgboost.greedy.path import Trace
 from fcgboost.stopping import Status, Step, StoppingRule
 
-__all__ = ["CallbackSupport", "watch_fit", "with_callbacks"]
+if TYPE_CHECKING:
+    from sklearn.callback import CallbackContext
+
+__all__ = ["CallbackSupport", "FitTasks", "with_callbacks"]
+
+T = TypeVar("T")
 
 try:
-    from sklearn.callback import CallbackSupportMixin, FitCallback, with_callbacks
+    from sklearn.callback import CallbackSupportMixin, FitCallback
+    from sklearn.callback import with_callbacks as _with_callbacks
 except ImportError:  # scikit-learn before 1.9
 
     class CallbackSupportMixin:  # type: ignore[no-redef]
         """Stores callbacks and passes them to clones."""
 
-        def set_callbacks(self, *callbacks: Any) -> Self:
+        def set_callbacks(self, *callbacks: Callable[[Step], object] | FitCallback) -> Self:
             self._skl_callbacks = list(callbacks)
             return self
 
@@ -29,16 +36,21 @@ except ImportError:  # scikit-learn before 1.9
     class FitCallback:  # type: ignore[no-redef]
         """A stand-in without instances."""
 
-    def with_callbacks(method: Any) -> Any:
-        """Return the method unchanged."""
+    def _with_callbacks(method: T) -> T:
         return method
 
 
+def with_callbacks(method: T) -> T:
+    """Let scikit-learn's callbacks watch a method, whose type stays the same."""
+    watched: T = _with_callbacks(method)
+    return watched
+
+
+@dataclass(eq=False)
 class Rule(FitCallback):
     """A stopping rule stored among scikit-learn's callbacks, which clones share."""
 
-    def __init__(self, function: Callable[[Step], Any]) -> None:
-        self.function = function
+    function: Callable[[Step], object]
 
     def __call__(self, step: Step) -> Status | None:
         answer = self.function(step)
@@ -46,7 +58,7 @@ class Rule(FitCallback):
             return answer
         return Status.CALLBACK if answer else None
 
-    def setup(self, estimator: Any, context: Any) -> None:
+    def setup(self, estimator: object, context: object) -> None:
         """Do nothing, here and below: the loop calls the rule, not scikit-learn."""
 
     teardown = on_fit_task_begin = on_fit_task_end = setup
@@ -55,7 +67,7 @@ class Rule(FitCallback):
 class CallbackSupport(CallbackSupportMixin):
     """Lets an estimator carry stopping rules and scikit-learn callbacks."""
 
-    def set_callbacks(self, *callbacks: Any) -> Self:
+    def set_callbacks(self, *callbacks: Callable[[Step], object] | FitCallback) -> Self:
         """Set the callbacks that are called after every step.
 
         Parameters
@@ -80,26 +92,70 @@ class CallbackSupport(CallbackSupportMixin):
         return [c for c in vars(self).get("_skl_callbacks", ()) if isinstance(c, Rule)]
 
 
-def watch_fit(
-    max_iter: int, data: dict[str, Any], attributes: Callable[[Trace], dict[str, Any]]
-) -> tuple[Watcher | None, Callable[[Trace], None]]:
-    """Open scikit-learn's callback context of the estimator.
+class FitTasks:
+    """What scikit-learn's callbacks watch: a fit, its paths if there may be several, their steps.
 
-    Return the function to call after every step, if any, and the one to call at the end.
+    The arguments are those of `fit`, as the callbacks get them.
     """
-    estimator = data["estimator"]
-    if len(estimator.stopping_rules()) == len(vars(estimator).get("_skl_callbacks", ())):
-        return None, lambda trace: None
-    context = estimator._init_callback_context(max_subtasks=max_iter)
-    context.call_on_fit_task_begin(**data)
 
-    def end(task: Any, path: Callable[[], Trace]) -> Any:
-        fitted = {"reconstruction_attributes": lambda: attributes(path())}
-        return task.call_on_fit_task_end(**data, **fitted)
+    def __init__(self, arguments: dict[str, object], n_paths: int, has_paths: bool) -> None:
+        estimator = arguments["estimator"]
+        assert isinstance(estimator, CallbackSupport)
+        self._arguments = arguments
+        self._estimator = estimator
+        self._has_paths = has_paths
+        self._n_begun = 0
+        self._root: CallbackContext | None = None
+        self._current: CallbackContext | None = None
+        n_callbacks = len(vars(estimator).get("_skl_callbacks", ()))
+        self._is_watched = len(estimator.stopping_rules()) < n_callbacks
+        if self._is_watched and has_paths:
+            self._begin_fit(n_paths)
 
-    def watch(step: Step, path: Callable[[], Trace]) -> Status | None:
-        task = context.subcontext(task_name=f"step {step.k}")
-        task.call_on_fit_task_begin(**data)
-        return Status.CALLBACK if end(task, path) else None
+    def _begin_fit(self, n_subtasks: int) -> None:
+        root = self._estimator._init_callback_context(max_subtasks=n_subtasks)
+        self._root = self._current = root
+        self._begin(root)
 
-    return watch, lambda trace: end(context, lambda: trace)
+    def begin_path(
+        self, max_iter: int, attributes: Callable[[Trace], dict[str, object]]
+    ) -> Watcher | None:
+        """Begin a path; return the function to call after every step, if any."""
+        if not self._is_watched:
+            return None
+        self._n_begun += 1
+        if self._root is None:
+            # The subtasks of a single path are its steps.
+            self._begin_fit(max_iter)
+        elif self._has_paths:
+            name = f"member {self._n_begun}"
+            self._current = self._root.subcontext(name, max_subtasks=max_iter)
+            self._begin(self._current)
+
+        def watch(step: Step, path: Callable[[], Trace]) -> Status | None:
+            assert self._current is not None
+            task = self._current.subcontext(task_name=f"step {step.k}")
+            self._begin(task)
+            return Status.CALLBACK if self._end(task, lambda: attributes(path())) else None
+
+        return watch
+
+    def end_path(self, attributes: Callable[[], dict[str, object]]) -> None:
+        """End a path."""
+        if self._current is not None and self._has_paths:
+            self._end(self._current, attributes)
+
+    def close(self, attributes: Callable[[], dict[str, object]]) -> None:
+        """End the fit."""
+        if self._is_watched and self._root is None:
+            # A path that goes on may have all its steps.
+            self._begin_fit(0)
+        if self._root is not None:
+            self._end(self._root, attributes)
+
+    def _begin(self, task: CallbackContext) -> None:
+        task.call_on_fit_task_begin(**self._arguments)
+
+    def _end(self, task: CallbackContext, attributes: Callable[[], dict[str, object]]) -> bool:
+        fitted = {"reconstruction_attributes": attributes}
+        return bool(task.call_on_fit_task_end(**self._arguments, **fitted))

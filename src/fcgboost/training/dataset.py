@@ -4,90 +4,118 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy import sparse
+from sklearn.base import BaseEstimator
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
-from fcgboost import hashing
+from fcgboost import checks, hashing
+from fcgboost.arrays import (
+    Array,
+    ClassLabels,
+    Codes,
+    Flags,
+    Labels,
+    Matrix,
+    Rows,
+    Weights,
+    is_sparse,
+)
 from fcgboost.clipping import Limits
-from fcgboost.tables.columns import Column
-from fcgboost.tables.encoder import is_table
+from fcgboost.tables.columns import Column, NumberColumn
+from fcgboost.tables.opening import is_table
 from fcgboost.threads import cached
-from fcgboost.training import checks
-from fcgboost.training.checks import Array
-
-#: The number of distinct rows of a class from which some can be held out.
-LEAST_ROWS = 4
 
 
 @dataclass(frozen=True)
 class DataSet:
     """Checked rows with class codes, positive weights and fingerprints.
 
-    `written` are the user's original rows, if needed, and `positions` maps them to these rows.
+    `positions` maps the user's original rows to these, and `originals` are those rows, if needed.
     """
 
-    X: Any
-    codes: NDArray[np.intp]
+    X: Matrix
+    codes: Codes
     weights: Array
-    words: hashing.Words
-    written: DataSet | None = None
-    positions: NDArray[np.intp] | None = None
+    row_hashes: hashing.Hashes
+    originals: DataSet | None = None
+    positions: Codes | None = None
 
     @classmethod
-    def of(cls, X: Any, codes: NDArray[np.intp], weights: Array) -> DataSet:
+    def of(cls, X: Matrix, codes: Codes, weights: Array) -> DataSet:
         """Return the rows of positive weight."""
         kept = weights > 0.0
         if not kept.all():
-            X, codes, weights = X[kept], codes[kept], weights[kept]
-        return cls(X, codes, weights, hashing.fingerprint(X))
+            X = X[kept]
+            codes = codes[kept]
+            weights = weights[kept]
+        return cls(
+            X,
+            codes=codes,
+            weights=weights,
+            row_hashes=hashing.fingerprint(X),
+        )
 
-    def canonical(self, keeps_written: bool = False) -> DataSet:
+    def canonical(self, keeps_originals: bool = False) -> DataSet:
         """Return the rows sorted by fingerprint, class and weight, with equal rows merged.
 
         Sums then depend neither on the order of the rows nor on whether a row is repeated or has
         the weight 2.
         """
-        order = hashing.order_of(self.words)
-        words = self.words[order]
-        is_first = np.append(True, words[1:] != words[:-1])
-        # Few words repeat; only those are sorted by class and weight.
+        order = hashing.order_of(self.row_hashes)
+        row_hashes = self.row_hashes[order]
+        is_first = np.append(True, row_hashes[1:] != row_hashes[:-1])
+        # Few fingerprints repeat; only those rows are compared, and sorted by class and weight.
         again = np.flatnonzero(~is_first)
         tied = np.flatnonzero(~(is_first & np.append(is_first[1:], True)))
         rows = order[tied]
-        order[tied] = rows[np.lexsort((self.weights[rows], self.codes[rows], words[tied]))]
+        order[tied] = rows[np.lexsort((self.weights[rows], self.codes[rows], row_hashes[tied]))]
         is_first[again] = ~self._equal(order[again], order[again - 1])
         starts = np.flatnonzero(is_first)
-        first, weights = order[starts], np.add.reduceat(self.weights[order], starts)
-        canonical = DataSet(_rows(self.X, first), self.codes[first], weights, self.words[first])
-        if not keeps_written:
-            return canonical
+        weights = np.add.reduceat(self.weights[order], starts)
         positions = np.empty_like(order)
         positions[order] = np.cumsum(is_first) - 1
-        return replace(canonical, written=self, positions=positions)
+        return replace(
+            self._rows(order[starts]),
+            weights=weights,
+            originals=self if keeps_originals else None,
+            positions=positions,
+        )
 
-    def _equal(self, some: NDArray[np.intp], others: NDArray[np.intp]) -> NDArray[np.bool_]:
-        """Return whether rows with equal words have equal values and classes."""
+    def _equal(self, some: Codes, others: Codes) -> Flags:
+        """Return whether rows with equal fingerprints have equal values and classes."""
         equal = self.codes[some] == self.codes[others]
-        X, Z = self.X[some[equal]], self.X[others[equal]]
-        if sparse.issparse(X):
+        X = self.X[some[equal]]
+        Z = self.X[others[equal]]
+        if is_sparse(X):
             equal[equal] = np.asarray((X != Z).sum(axis=1)).ravel() == 0
         else:
             equal[equal] = ((X == Z) | (np.isnan(X) & np.isnan(Z))).all(axis=1)
         return np.asarray(equal)
 
-    def take(self, mask: NDArray[np.bool_]) -> DataSet:
-        at = np.flatnonzero(mask)
-        part = DataSet(_rows(self.X, at), self.codes[at], self.weights[at], self.words[at])
-        if self.written is None or self.positions is None:
+    def _rows(self, at: Codes) -> DataSet:
+        """Return some rows, without the original ones."""
+        return DataSet(
+            # `take` is twice as fast as indexing, but sparse matrices lack it.
+            X=self.X[at] if is_sparse(self.X) else self.X.take(at, axis=0),
+            codes=self.codes[at],
+            weights=self.weights[at],
+            row_hashes=self.row_hashes[at],
+        )
+
+    def take(self, mask: Flags) -> DataSet:
+        part = self._rows(np.flatnonzero(mask))
+        if self.originals is None or self.positions is None:
             return part
         kept = mask[self.positions]
         positions = (np.cumsum(mask) - 1)[self.positions[kept]]
-        return replace(part, written=self.written.take(kept), positions=positions)
+        return replace(part, originals=self.originals.take(kept), positions=positions)
+
+    def drawn(self, n: int) -> DataSet:
+        """Return n rows in a random order that depends on their values alone."""
+        return self._rows(hashing.order_of(hashing.keyed(self.row_hashes, 0))[:n])
 
     def within(self, limits: Limits | None) -> DataSet:
         """Return the rows clipped to limits; their fingerprints stay those of the raw rows."""
@@ -95,14 +123,14 @@ class DataSet:
 
     @cached
     def has_missing(self) -> bool:
-        return not sparse.issparse(self.X) and bool(np.isnan(self.X).any())
+        return not is_sparse(self.X) and bool(np.isnan(self.X).any())
 
     def medians(self) -> Array:
         """Return the medians of the columns, 0 if all values are missing."""
         X = np.where(np.isnan(self.X).all(axis=0), 0.0, self.X)
         return np.asarray(np.nanmedian(X, axis=0))
 
-    def imputed(self, medians: Array | None = None) -> Any:
+    def imputed(self, medians: Array | None = None) -> Matrix:
         """Return X with missing values replaced by medians, by default those of these rows."""
         if not self.has_missing:
             return self.X
@@ -110,104 +138,172 @@ class DataSet:
 
     def digest(self) -> hashing.Digest:
         """Return a digest of the rows, labels and weights that does not depend on their order."""
-        return hashing.Digest.of(self.words, self.codes, self.weights)
-
-
-def _rows(X: Any, at: NDArray[np.intp]) -> Any:
-    """Return some rows; `take` is twice as fast as indexing, but sparse matrices lack it."""
-    return X[at] if sparse.issparse(X) else X.take(at, axis=0)
+        return hashing.Digest.of(self.row_hashes, self.codes, self.weights)
 
 
 class Data(NamedTuple):
     """The classes, the training rows, the validation rows if any, and the columns.
 
-    `readers` are the columns of a table, or the names of columns that hold plain numbers.
+    `table_columns` are the columns, each of which knows how it is read, and `class_totals` the
+    weights of the classes over all training rows, also in a part of them. `given` are the training
+    rows before equal ones were merged, and `kept` their positions among all n_rows rows of X.
+    `uncounted` are the rows of weight zero, and `others` their positions.
     """
 
-    classes: NDArray[Any]
+    classes: ClassLabels
     train: DataSet
     validation: DataSet | None
-    readers: Sequence[Column | str]
+    table_columns: Sequence[Column]
+    class_totals: Array
+    given: DataSet
+    kept: Codes
+    uncounted: Matrix
+    others: Codes
+    n_rows: int
+
+    def part(self, mask: Flags) -> Data:
+        """Return the data with some of the training rows."""
+        assert self.train.positions is not None
+        is_kept = mask[self.train.positions]
+        positions = (np.cumsum(mask) - 1)[self.train.positions[is_kept]]
+        return self._replace(
+            train=replace(self.train.take(mask), positions=positions),
+            given=self.given.take(is_kept),
+            kept=self.kept[is_kept],
+        )
+
+
+class Labelled(NamedTuple):
+    """Checked rows, with the codes of their classes and their weights, zeros included."""
+
+    classes: ClassLabels
+    X: Matrix
+    codes: Codes
+    weights: Array
+
+    def data(self) -> DataSet:
+        return DataSet.of(self.X, self.codes, self.weights)
 
 
 def check_labelled(
-    estimator: Any, X: Any, y: Any, sample_weight: Any, known: NDArray[Any] | None = None
-) -> tuple[NDArray[Any], Any, NDArray[np.intp], Array]:
-    """Check data and return the classes, X, codes and weights, zeros included.
-
-    The classes of validation data are known.
-    """
-    ending = "" if known is None else "_val"
+    estimator: BaseEstimator,
+    X: Rows,
+    y: Labels | None,
+    sample_weight: Weights,
+    training_classes: ClassLabels | None = None,
+) -> Labelled:
+    """Check training data, or with training classes validation data."""
+    is_training = training_classes is None
+    ending = "" if is_training else "_val"
     if y is None:
         raise ValueError(
             f"{type(estimator).__name__} requires y to be passed, but the target y is None."
         )
-    if known is not None:
+    if not is_training:
         checks.check_same_columns(estimator, X)
     try:
-        X = checks.check_matrix(estimator, X, reset=known is None, name=f"X{ending}")
+        X = checks.check_matrix(
+            estimator,
+            X,
+            reset=is_training,
+            name=f"X{ending}",
+        )
     except ValueError as error:
-        if known is None:
+        if is_training:
             raise
         raise ValueError(f"X_val: {error}") from error
-    classes, codes = checks.check_labels(y, known)
+    classes, codes = checks.check_labels(y, training_classes)
     if X.shape[0] != len(codes):
         raise ValueError(f"X{ending} and y{ending} have {X.shape[0]} and {len(codes)} rows.")
     weights = checks.check_weights(sample_weight, X.shape[0], f"sample_weight{ending}")
     check_some_weight(weights, f"sample_weight{ending}")
-    return classes, X, codes, weights
+    return Labelled(
+        classes,
+        X=X,
+        codes=codes,
+        weights=weights,
+    )
 
 
 def check_data(
-    estimator: Any,
-    X: Any,
-    y: Any,
-    sample_weight: Any,
-    validation: tuple[Any, Any, Any],
-    *,
-    is_fold: bool = False,
+    estimator: BaseEstimator,
+    X: Rows,
+    y: Labels | None,
+    sample_weight: Weights,
+    validation: tuple[Rows, Labels | None, Weights],
 ) -> Data:
-    """Check the data of a fit; the user's score functions get the original rows.
-
-    The weights of a fold cause no warning: those of all rows already did.
-    """
+    """Check the data of a fit; the user's score functions get the original rows."""
     metrics = checks.named_metrics(estimator.metrics).values()
-    keeps_written = any(map(callable, (estimator.scoring, *metrics)))
+    keeps_originals = any(map(callable, (estimator.scoring, *metrics)))
     X_val, y_val, sample_weight_val = validation
     if (X_val is None) != (y_val is None) or (X_val is None and sample_weight_val is not None):
         raise ValueError("Pass X_val and y_val together, and sample_weight_val only with them.")
+    uncounted = None
     if sample_weight is not None and is_table(X):
         # Rows of weight zero must not decide what a column holds.
         weights = checks.check_weights(sample_weight, _num_samples(X))
         check_some_weight(weights, "sample_weight")
         kept = np.flatnonzero(weights)
-        X, y, sample_weight = _safe_indexing(X, kept), _safe_indexing(y, kept), weights[kept]
-    classes, *labelled = check_labelled(estimator, X, y, sample_weight)
-    data = DataSet.of(*labelled)
-    if not is_fold:
-        checks.warn_of_shares(data.weights.sum(), len(data.weights))
+        uncounted = _safe_indexing(X, np.flatnonzero(weights == 0.0))
+        X = _safe_indexing(X, kept)
+        y = _safe_indexing(y, kept)
+        sample_weight = weights[kept]
+    labelled = check_labelled(
+        estimator,
+        X,
+        y,
+        sample_weight,
+    )
+    if uncounted is None:
+        kept = np.flatnonzero(labelled.weights)
+        uncounted = labelled.X[labelled.weights == 0.0]
+    elif len(kept) < len(weights):
+        uncounted = checks.check_matrix(estimator, uncounted, reset=False)
+    else:
+        uncounted = labelled.X[:0]
+    n_rows = len(kept) + uncounted.shape[0]
+    given = labelled.data()
+    checks.warn_of_shares(given.weights.sum(), len(given.weights))
     # Without sorting, as there may be millions of codes.
-    is_present = np.bincount(data.codes, minlength=len(classes)) > 0
-    classes, codes = classes[is_present], (np.cumsum(is_present) - 1)[data.codes]
+    is_present = np.bincount(given.codes, minlength=len(labelled.classes)) > 0
+    classes = labelled.classes[is_present]
+    given = replace(given, codes=(np.cumsum(is_present) - 1)[given.codes])
     check_two_classes(classes)
-    data = replace(data, codes=codes).canonical(keeps_written)
-    if X_val is None:
-        return Data(classes, data, None, readers_of(estimator))
-    _, *labelled = check_labelled(estimator, X_val, y_val, sample_weight_val, classes)
-    held_out = DataSet.of(*labelled).canonical(keeps_written)
-    return Data(classes, data, held_out, readers_of(estimator))
+    held_out = None
+    if X_val is not None:
+        validating = check_labelled(
+            estimator,
+            X_val,
+            y_val,
+            sample_weight_val,
+            classes,
+        )
+        held_out = validating.data().canonical(keeps_originals)
+    return Data(
+        classes,
+        train=given.canonical(keeps_originals),
+        validation=held_out,
+        table_columns=table_columns_of(estimator),
+        class_totals=np.bincount(given.codes, given.weights, len(classes)).astype(np.float64),
+        given=given,
+        kept=kept,
+        uncounted=uncounted,
+        others=np.setdiff1d(np.arange(n_rows), kept),
+        n_rows=n_rows,
+    )
 
 
-def readers_of(estimator: Any) -> Sequence[Column | str]:
-    """Return how the columns of a table are read, or the names of numeric columns."""
-    if estimator._readers_ is not None:
-        return estimator._readers_  # type: ignore[no-any-return]
+def table_columns_of(estimator: BaseEstimator) -> Sequence[Column]:
+    """Return the columns of X, plain numbers unless X was a table."""
+    if estimator._table_columns_ is not None:
+        return estimator._table_columns_  # type: ignore[no-any-return]
     names = getattr(estimator, "feature_names_in_", None)
-    count = range(estimator.n_features_in_)
-    return [f"x{j}" for j in count] if names is None else [str(name) for name in names]
+    if names is None:
+        names = [f"x{j}" for j in range(estimator.n_features_in_)]
+    return [NumberColumn(str(name)) for name in names]
 
 
-def check_two_classes(classes: NDArray[Any]) -> None:
+def check_two_classes(classes: ClassLabels) -> None:
     """Raise a ValueError if there are fewer than two classes."""
     if len(classes) < 2:
         raise ValueError(
@@ -222,21 +318,29 @@ def check_some_weight(weights: Array, name: str) -> None:
         raise ValueError(f"{name} is zero for all rows: at least one weight must be positive.")
 
 
-def split_data(data: DataSet, fraction: float, key: int) -> tuple[DataSet, DataSet]:
-    """Split off validation rows: in each class, those with the smallest keyed hashes.
+def held_out_rows(data: DataSet, fraction: float, key: int) -> Flags:
+    """Return whether to hold out each row: in each class, those with the smallest keyed hashes.
 
     Equal rows of a class stay together. Each class keeps at least one row for training.
     """
-    hashes, weights = hashing.keyed(data.words, key), counts_of(data.weights)
-    order, is_validation = hashing.order_of(hashes), np.zeros(len(hashes), dtype=bool)
+    hashes = hashing.keyed(data.row_hashes, key)
+    weights = counts_of(data.weights)
+    order = hashing.order_of(hashes)
+    is_held_out = np.zeros(len(hashes), dtype=bool)
     codes = data.codes[order]
     for code in np.flatnonzero(np.bincount(codes)):
         rows = order[np.flatnonzero(codes == code)]
-        own = hashes[rows]
-        groups = np.cumsum(np.append(False, own[1:] != own[:-1]))
+        ordered = hashes[rows]
+        groups = np.cumsum(np.append(False, ordered[1:] != ordered[:-1]))
         sizes = np.cumsum(np.bincount(groups, weights[rows]))
         n_taken = 1 + int(np.searchsorted(sizes[:-1], fraction * sizes[-1]))
-        is_validation[rows] = groups < min(n_taken, len(sizes) - 1)
+        is_held_out[rows] = groups < min(n_taken, len(sizes) - 1)
+    return is_held_out
+
+
+def split_data(data: DataSet, fraction: float, key: int) -> tuple[DataSet, DataSet]:
+    """Split off validation rows: a fraction of each class."""
+    is_validation = held_out_rows(data, fraction, key)
     if not is_validation.any():
         raise ValueError(
             f"validation_fraction={fraction} leaves no row for validation: each class keeps at "
@@ -245,42 +349,11 @@ def split_data(data: DataSet, fraction: float, key: int) -> tuple[DataSet, DataS
     return data.take(~is_validation), data.take(is_validation)
 
 
-def thinned(data: DataSet, share: float, key: int = 0) -> DataSet:
-    """Return a share of the rows by their keyed hashes, at least one of each class."""
-    return data if share >= 1.0 else split_data(data, 1.0 - share, key)[0]
-
-
-def can_be_split(n_distinct: NDArray[np.intp], needs_all: bool) -> bool:
-    """Return whether all classes, or two of them, have enough rows to be split."""
-    n_large = int((n_distinct >= LEAST_ROWS).sum())
-    return n_large == np.count_nonzero(n_distinct) if needs_all else n_large >= 2
+def subsample(data: Data, share: float, key: int = 0) -> Data:
+    """Return a share of the training rows by their keyed hashes, at least one of each class."""
+    return data if share >= 1.0 else data.part(~held_out_rows(data.train, 1.0 - share, key))
 
 
 def counts_of(weights: Array) -> Array:
     """Return weights, or ones if all are equal, whose shares do not depend on rounding."""
     return np.ones_like(weights) if (weights == weights[0]).all() else weights
-
-
-def hash_folds(
-    X: Any, y: NDArray[Any], n_folds: int, key: int
-) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-    """Return stratified folds that do not depend on row order, weights or repetition.
-
-    There are fewer if no class has that many distinct rows, so that none is empty.
-    """
-    hashes = hashing.keyed(hashing.fingerprint(X), key)
-    classes, codes = np.unique(y, return_inverse=True)
-    ranks, sizes = np.empty_like(codes), []
-    for code, label in enumerate(classes.tolist()):
-        rows = np.flatnonzero(codes == code)
-        distinct, ranks[rows] = np.unique(hashes[rows], return_inverse=True)
-        sizes.append(len(distinct))
-        if len(distinct) < 2:
-            raise ValueError(
-                f"Class {label!r} has only one distinct row, which cannot be in the training part "
-                f"of all {n_folds} folds. Remove the class, or pass a splitter as cv."
-            )
-    n_folds = min(n_folds, max(sizes))
-    # Classes start at different folds, so that small ones do not all miss the same one.
-    folds = (ranks + codes) % n_folds
-    return [(np.flatnonzero(folds != i), np.flatnonzero(folds == i)) for i in range(n_folds)]

@@ -3,51 +3,68 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
+from fcgboost.arrays import Array
 from fcgboost.calibration import PowerLink
-from fcgboost.greedy.path import Trace
-from fcgboost.training.checks import Array
-from fcgboost.training.dataset import DataSet
-from fcgboost.training.fit import Fit, MemoryLayout
-from fcgboost.training.scoring import Metric
+from fcgboost.members import Member
+from fcgboost.training.dataset import Data, DataSet
+from fcgboost.training.layout import MemoryLayout
+from fcgboost.training.scoring import Metric, make_targets
+from fcgboost.training.settings import Settings
 
 
-def try_metrics(fit: Fit) -> None:
+def try_metrics(settings: Settings, data: Data) -> None:
     """Score decision values of 0, so that a metric that fails does so before the fit."""
-    link = PowerLink(1.0, 1.0) if fit.settings.link == "power" else None
-    for _, layout, data, score in _scores(fit, link):
-        score(np.zeros((len(data.codes), len(layout.targets))))
+    link = PowerLink(1.0, 1.0) if settings.link == "power" else None
+    for rows in _scored_parts(settings, data).values():
+        n_outputs = len(make_targets(rows.codes[:0], len(data.classes)))
+        _metrics_of(settings, data, rows, link)(np.zeros((len(rows.codes), n_outputs)))
 
 
-def with_metrics(fit: Fit, trace: Trace, link: PowerLink | None) -> Trace:
-    """Return the path with its metrics; probabilities use the link of the model."""
-    found, names = {}, [*fit.settings.metrics]
-    for rows, layout, data, score in _scores(fit, link):
+def with_metrics(member: Member, layout: MemoryLayout, link: PowerLink | None) -> Member:
+    """Return a member whose path has its metrics; probabilities use the link of the model."""
+    settings = layout.settings
+    trace = member.trace
+    names = list(settings.metrics)
+    metrics = {}
+    for part, rows in _scored_parts(settings, layout.data).items():
+        validator = layout.make_validator(rows, _metrics_of(settings, layout.data, rows, link))
         try:
-            values = layout.judge(data, score).scores(trace, trace.atoms) if len(trace) else []
+            values = validator.scores(trace, trace.atoms) if len(trace) else []
         except Exception as error:  # a user's function may raise anything
-            warnings.warn(f"The metrics of the {rows} rows are NaN: {error}", stacklevel=4)
+            warnings.warn(f"The metrics of the {part} rows are NaN: {error}", stacklevel=5)
             values = [[np.nan] * len(names)] * len(trace)
-        found[rows] = dict(zip(names, np.reshape(values, (-1, len(names))).T.copy(), strict=True))
-    return replace(trace, metrics=found) if found else trace
+        columns = np.reshape(values, (-1, len(names))).T.copy()
+        metrics[part] = dict(zip(names, columns, strict=True))
+    return replace(member, trace=replace(trace, metrics=metrics))
 
 
-def _scores(
-    fit: Fit, link: PowerLink | None
-) -> Iterator[tuple[str, MemoryLayout, DataSet, Callable[[Array], list[float]]]]:
-    """Yield the name of the rows, their layout, the rows, and their metrics."""
-    layout, metrics = fit.layout, [Metric(one) for one in fit.settings.metrics.values()]
-    assert isinstance(layout, MemoryLayout)
-    for name, data in (("train", layout.train), ("validation", layout.validation)):
-        if metrics and data is not None:
-            scores = [one.at(data, fit.settings.loss, layout.classes, link) for one in metrics]
+def _scored_parts(settings: Settings, data: Data) -> dict[str, DataSet]:
+    """Return the training and validation rows, if there are metrics."""
+    if not settings.metrics:
+        return {}
+    parts = {"train": data.train, "validation": data.validation}
+    return {name: rows for name, rows in parts.items() if rows is not None}
 
-            def score(decision: Array, scores: Any = scores) -> list[float]:
-                return [one(decision) for one in scores]
 
-            yield name, layout, data, score
+def _metrics_of(
+    settings: Settings,
+    data: Data,
+    rows: DataSet,
+    link: PowerLink | None,
+) -> Callable[[Array], list[float]]:
+    """Return the metrics of rows as a function of decision values."""
+    metrics = [
+        Metric(scoring).at(
+            rows,
+            settings.loss,
+            data.classes,
+            link,
+        )
+        for scoring in settings.metrics.values()
+    ]
+    return lambda decision: [metric(decision) for metric in metrics]

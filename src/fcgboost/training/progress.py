@@ -4,48 +4,72 @@ from __future__ import annotations
 
 import logging
 import sys
-from typing import TextIO
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
 
-from fcgboost.stopping import Status, Step
+from fcgboost.stopping import Progress, Status, Step
 
 logger = logging.getLogger("fcgboost")
 
 
-class Progress:
-    """A stopping rule that never stops and shows the progress of the fit.
+@dataclass
+class ProgressLine:
+    """A stopping rule that never stops and shows the progress of the whole fit.
 
-    With `verbose` 1 it writes to the stream, standard error by default, with 2 also to the log. The
-    title names one of several paths.
+    With `verbose` 1 it writes to standard error, with 2 also to the log.
     """
 
-    def __init__(
-        self, max_iter: int, verbose: int, title: str = "", stream: TextIO | None = None
-    ) -> None:
-        self.max_iter, self.title, self.verbose = max_iter, title, verbose
-        self.stream = sys.stderr if stream is None else stream
+    verbose: int
+    clock: Callable[[], float] = time.perf_counter
+    #: The tenth of the fit that was shown last, where there is no terminal.
+    _tenth: int = 0
+
+    def __post_init__(self) -> None:
+        self._started = self.clock()
+
+    @property
+    def is_heard(self) -> bool:
+        """Whether anybody reads it: an unread line takes as long as recording a small step."""
+        return self.verbose > 0 or logger.isEnabledFor(self._level)
+
+    @property
+    def _level(self) -> int:
+        return logging.INFO if self.verbose > 1 else logging.DEBUG
 
     def __call__(self, step: Step) -> Status | None:
-        level = logging.INFO if self.verbose > 1 else logging.DEBUG
-        # Formatting an unread line takes as long as recording a small step.
-        if self.verbose == 0 and not logger.isEnabledFor(level):
-            return None
-        score = step.validation_score
-        line = (
-            f"{self.title}step {step.k}/{self.max_iter}  atoms {step.n_atoms}  "
-            f"objective {step.objectives.mean():.4f}"
-            f"{'' if score is None else f'  validation {score:.4f}'}  {step.seconds:.1f} s, "
-            f"{step.seconds / step.k * (self.max_iter - step.k):.1f} s left"
-        )
-        logger.log(level, line)
-        if self.verbose > 0 and self.stream.isatty():
-            self.stream.write(f"\r\x1b[K{line}")
-            self.stream.flush()
-        elif self.verbose > 0 and step.k % max(1, self.max_iter // 10) == 0:
-            self.stream.write(line + "\n")
+        assert step.progress is not None
+        line = self._line(step, step.progress)
+        logger.log(self._level, line)
+        tenth = int(10.0 * step.progress.share)
+        if self._has_terminal:
+            sys.stderr.write(f"\r\x1b[K{line}")
+            sys.stderr.flush()
+        elif self.verbose > 0 and tenth > self._tenth:
+            sys.stderr.write(line + "\n")
+            self._tenth = tenth
         return None
+
+    def _line(self, step: Step, progress: Progress) -> str:
+        taken = self.clock() - self._started
+        left = taken * (1.0 / progress.share - 1.0)
+        parts = [f"{100.0 * progress.share:.0f} %"]
+        if progress.n_paths > 1:
+            parts.append(f"path {progress.path} of {progress.n_paths}")
+        if progress.fold is not None:
+            parts.append(f"fold {progress.fold}")
+        parts += [f"step {step.k}", f"atoms {step.n_atoms}"]
+        parts.append(f"objective {step.objectives.mean():.4f}")
+        if step.validation_score is not None:
+            parts.append(f"validation {step.validation_score:.4f}")
+        parts.append(f"{taken:.1f} s, {left:.1f} s left")
+        return "  ".join(parts)
 
     def close(self) -> None:
         """End the updating line."""
-        if self.verbose > 0 and self.stream.isatty():
-            self.stream.write("\n")
-            self.stream.flush()
+        if self._has_terminal:
+            sys.stderr.write("\n")
+
+    @property
+    def _has_terminal(self) -> bool:
+        return self.verbose > 0 and sys.stderr.isatty()

@@ -6,54 +6,61 @@ What depends on the size of the data is a method, called once the data are known
 from __future__ import annotations
 
 import copy
-import functools
-import os
-import types
-from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from numbers import Real
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.model_selection import BaseCrossValidator
 
+from fcgboost.arrays import Codes
+from fcgboost.checks import ClassWeight, RandomState, Scorer, check_number, check_word
 from fcgboost.dictionaries import Dictionary, GrownDictionary, UnionDictionary
 from fcgboost.greedy.elimination import Removal
 from fcgboost.greedy.schemes import FullyCorrective, Scheme
 from fcgboost.losses import CurvedLoss, Loss
-from fcgboost.selection.fixed import Selection
+from fcgboost.names import NAMES, make_part, part_named
+from fcgboost.selection.base import Selection
 from fcgboost.selection.learned import LearnedCandidates
-from fcgboost.solvers import NewtonSolver
+from fcgboost.solvers import NewtonSolver, Solver
 from fcgboost.stopping import theory_steps
-from fcgboost.training.checks import check_number, check_word, make_part, make_solver
-from fcgboost.training.presets import PLAIN, Preset, preset_of
+from fcgboost.training.presets import AUTO, FAST, PLAIN, Kind, Preset, preset_of
 from fcgboost.training.scoring import check_metrics, check_score
 
+#: What a parameter `cv` may be: the word "auto", a number of folds, a splitter, or splits.
+CrossValidation: TypeAlias = str | int | BaseCrossValidator | Iterable[tuple[Codes, Codes]] | None
 #: The parameters that may change between a fit and its continuation.
 MAY_CHANGE = {
-    *("max_iter", "n_iter_no_change", "n_jobs", "verbose", "warm_start"),
-    *("checkpoint", "client", "device", "link", "metrics", "time_limit"),
+    "client",
+    "device",
+    "link",
+    "max_iter",
+    "metrics",
+    "n_iter_no_change",
+    "n_jobs",
+    "time_limit",
+    "verbose",
+    "warm_start",
 }
-# Nested objects are described down to this depth.
-_DEPTH = 8
-_WHOLE, _POSITIVE = {"whole": True}, {"strict": True}
-# Numeric parameters: their name in errors, other values they take, the smallest number.
-_NUMBERS: Mapping[str, tuple[str, tuple[Any, ...], float, Mapping[str, bool]]] = {
-    "max_iter": ("max_iter ('auto', 'theory' or a number)", ("auto", "theory"), 1, _WHOLE),
-    "l2": ("l2 ('auto' or a number)", ("auto",), 0, {}),
-    "n_candidates": ("n_candidates", (None,), 1, _WHOLE),
-    "tol": ("tol", (), 0, {}),
-    "verbose": ("verbose", (True, False), 0, _WHOLE),
-    "n_jobs": ("n_jobs (None or a number)", (None,), -np.inf, _WHOLE),
-    "clip": ("clip (None, 'auto' or a number)", (None, "auto"), 0, _POSITIVE),
-    "n_iter_no_change": ("n_iter_no_change", (None,), 1, _WHOLE),
-    "time_limit": ("time_limit (None or seconds)", (None,), 0, _POSITIVE),
-}
+# Parameters that settings have as they are.
+_GIVEN = (
+    "n_candidates",
+    "max_iter",
+    "link",
+    "n_iter_no_change",
+    "scoring",
+    "tol",
+    "class_weight",
+    "device",
+    "n_jobs",
+    "random_state",
+    "verbose",
+    "time_limit",
+)
 _FLAGS = ("fit_intercept", "standardize", "normalize", "reselect", "warm_start")
-_WORDS: Mapping[str, tuple[Any, ...]] = {
-    "link": ("auto", "theory", "power"),
-    **dict.fromkeys(_FLAGS, (True, False)),
-}
 
 
 @dataclass(frozen=True)
@@ -67,8 +74,8 @@ class Settings:
     selection: Selection | None
     n_candidates: int | None
     max_iter: int | str
-    #: None: chosen by the preset.
-    l2: float | None
+    #: What to choose from; None leaves it to the kind.
+    l2: tuple[float | None, ...] | None
     fit_intercept: bool
     standardize: bool
     clip: float | None
@@ -78,151 +85,217 @@ class Settings:
     link: str
     validation_fraction: float | None
     n_iter_no_change: int | None
-    scoring: Any
+    scoring: str | Scorer | None
     tol: float
-    class_weight: Any
-    warm_start: bool
-    checkpoint: str | os.PathLike[str] | None
+    class_weight: ClassWeight
     device: str
     n_jobs: int | None
-    random_state: Any
+    random_state: RandomState
     verbose: int
     time_limit: float | None
     #: Scores by name.
-    metrics: dict[str, Any]
+    metrics: dict[str, str | Scorer]
+    #: How one path is fitted where that is not said above.
+    kind: Kind
+    #: `PLAIN` if there is none.
     preset: Preset
-    #: How many paths are averaged if rows are few.
-    n_members: int
-    #: Whether all parts are left to the preset, so that it may choose others for many rows.
-    is_free: bool
-    #: The parameters that a continuation must not change, with their values as text.
-    described: dict[str, str]
+    #: Whether all parts are left to the preset, so that it may have members of other kinds.
+    may_switch: bool
+    #: What judges members: folds, or their number; None for a single path.
+    cv: CrossValidation
+    #: Whether the members of the folds are averaged.
+    is_ensemble: bool
+    #: The parameters that a continuation must not change.
+    fixed: dict[str, object]
 
     @property
     def is_preset(self) -> bool:
-        return bool(self.preset.families)
+        return self.preset is not PLAIN
 
     @property
-    def has_free_steps(self) -> bool:
-        """Whether validation may choose the number of steps."""
+    def is_crossfitted(self) -> bool:
+        """Whether held-out rows choose the ridge and the number of steps of members."""
+        return self.cv is not None
+
+    @property
+    def tunes_steps(self) -> bool:
+        """Whether held-out rows may choose the number of steps."""
         return self.max_iter == "auto"
 
     @property
-    def chooses(self) -> bool:
-        """Whether validation chooses the ridge or the steps of a preset."""
-        is_corrective = isinstance(self.scheme, FullyCorrective)
-        return self.is_preset and is_corrective and (self.l2 is None or self.has_free_steps)
+    def slack(self) -> float:
+        """How many standard errors a small model may be worse than the best."""
+        return self.preset.slack
 
     def n_steps(self, m: float, is_scored: bool = False) -> int:
         """Return the largest number of steps for rows of weight m."""
         if not isinstance(self.max_iter, str):
             return int(self.max_iter)
         k0 = theory_steps(m)
-        if not self.has_free_steps:
+        if not self.tunes_steps:
             return k0
+        longest = self.kind.limit * k0
         if self.is_preset:
-            # A time limit replaces the limit on steps.
-            is_bounded = self.preset.max_steps is not None and self.time_limit is None
-            longest = self.preset.limit * k0
-            return min(longest, self.preset.max_steps or longest) if is_bounded else longest
+            return min(longest, self.kind.max_steps or longest)
         # With removal progress is slower, and a path that is too long does no harm.
-        return (2 if is_scored and self.removal is not None else 1) * self.preset.limit * k0
-
-    def ridge(self, m: float) -> float:
-        """Return lambda if it is not chosen: a number, strength / sqrt(m), or 1 / m."""
-        if self.l2 is not None:
-            return self.l2
-        strength = self.preset.strength
-        return 1.0 / m if strength is None else strength / float(np.sqrt(m))
+        return 2 * longest if is_scored and self.removal is not None else longest
 
     def ridges(self, m: float) -> list[float]:
-        """Return the lambdas to choose from, strongest first."""
-        strengths = self.preset.strengths if self.l2 is None else ()
-        return [one / float(np.sqrt(m)) for one in strengths] or [self.ridge(m)]
+        """Return the lambdas to choose from, strongest first: numbers, or strength / sqrt(m).
 
-    def at(self, n_rows: int, n_sparse: int, has_categories: bool = False) -> Settings:
-        """Return the settings for this many rows, and columns if sparse (n_sparse > 0).
-
-        A preset differs for many rows, for wide sparse ones, and for categories.
+        "auto" is the last of a list: its place must not depend on m, which differs by fold.
         """
-        preset = self.preset.at(n_rows, n_sparse) if self.is_free else self.preset
+        if self.l2 is not None:
+            return [self._usual_ridge(m) if l2 is None else l2 for l2 in self.l2]
+        return [strength / math.sqrt(m) for strength in self.kind.strengths] or [
+            self._usual_ridge(m)
+        ]
+
+    def ridge(self, m: float) -> float:
+        """Return lambda where it is not chosen."""
+        return self._usual_ridge(m) if self.l2 is None else self.ridges(m)[0]
+
+    def _usual_ridge(self, m: float) -> float:
+        strength = self.kind.strength
+        return 1.0 / m if strength is None else strength / math.sqrt(m)
+
+    def of_kinds(self, n_rows: int, n_sparse: int) -> list[Settings]:
+        """Return the settings of each kind of members for this many rows.
+
+        Of sparse rows, n_sparse is the number of columns.
+        """
+        if not (self.is_preset and self.may_switch):
+            return [self]
+        return [self._of_kind(kind) for kind in self.preset.kinds_for(n_rows, n_sparse)]
+
+    def without_folds(self) -> Settings:
+        """Return the settings where rows cannot be divided into folds: "auto" means "fast"."""
         if not self.is_preset:
             return self
-        if preset is self.preset:
-            if not has_categories or self.n_members == 1:
-                return self
-            preset = preset.of_categories or preset
-            return replace(self, preset=preset, n_members=preset.n_members)
+        preset = FAST if self.preset is AUTO else self.preset
+        return replace(self, preset=preset, is_ensemble=False)
+
+    def _of_kind(self, kind: Kind) -> Settings:
+        if kind is self.kind:
+            return self
+        assert kind.dictionary is not None
         return replace(
             self,
-            dictionary=preset.dictionary(),
-            preset=preset,
-            clip=preset.clip,
-            scheme=FullyCorrective(preset.solver, preset.growth),
-            selection=preset.selection,
+            kind=kind,
+            dictionary=kind.dictionary,
+            clip=kind.clip,
+            scheme=FullyCorrective(kind.solver or NewtonSolver(), kind.growth),
+            selection=kind.selection,
         )
 
-    def n_averaged(self, n_rows: float) -> int:
-        """Return how many paths are averaged for this many rows times outputs."""
-        union = self.dictionary
-        families = union.families if isinstance(union, UnionDictionary) else [union]
-        # Without random draws all paths would be the same.
-        is_drawn = not all(isinstance(family, GrownDictionary) for family in families)
-        return self.n_members if is_drawn and n_rows <= self.preset.n_few else 1
 
-
-def resolve(estimator: Any, has_validation_data: bool) -> Settings:
+def resolve(estimator: BaseEstimator, has_validation_data: bool) -> Settings:
     """Check all parameters of an estimator and turn them into settings."""
-    p, preset = estimator, preset_of(estimator.dictionary) or PLAIN
-    dictionary: Dictionary = make_part("dictionary", p.dictionary)
-    loss: Loss = make_part("loss", p.loss)
-    scheme = _scheme(p, loss, preset)
-    selection = _selection(p.selection, dictionary, preset)
-    removal = _removal(p.removal, preset, loss, scheme)
+    preset = preset_of(estimator.dictionary) or PLAIN
+    kind = preset.kinds[0]
+    dictionary: Dictionary = make_part("dictionary", estimator.dictionary)
+    loss: Loss = make_part("loss", estimator.loss)
+    scheme = _scheme(estimator, loss, kind)
+    selection = _selection(estimator.selection, dictionary, kind)
+    removal = _removal(
+        estimator.removal,
+        kind,
+        loss,
+        scheme,
+    )
     solver = scheme.solver if isinstance(scheme, FullyCorrective) else None
     for part in (dictionary, loss, scheme, solver, selection, removal):
         if part is not None:
             part.check_parameters()
     if dictionary.corrects_leaves:
         _check_leaves(scheme, removal)
-    _check_values(p)
-    check_score(p.scoring, loss)
-    l2 = None if _is_auto(p.l2) else float(p.l2)
-    # A given number of steps, ridge or removal refers to a single path.
-    is_single = not _is_auto(p.max_iter) or l2 is not None or p.removal is not None
-    found: dict[str, Any] = {
-        "dictionary": dictionary,
-        "loss": loss,
-        "scheme": scheme,
-        "selection": selection,
-        "removal": removal,
-        "l2": l2 if isinstance(scheme, FullyCorrective) else 0.0,
-        "clip": preset.clip if _is_auto(p.clip) else p.clip,
-        "validation_fraction": _fraction(p, has_validation_data),
-        "metrics": check_metrics(p.metrics, loss, p.link),
-        "preset": preset,
-        "n_members": 1 if is_single else preset.n_members,
-        "is_free": _is_free(p, loss),
-        "described": _described(p, preset is not PLAIN and l2 is None),
-        **{name: bool(getattr(p, name)) for name in _FLAGS},
-    }
-    names = {field.name for field in fields(Settings)} - found.keys()
-    return Settings(**found, **{name: getattr(p, name) for name in names})
+    _check_values(estimator)
+    check_score(estimator.scoring, loss)
+    is_corrective = isinstance(scheme, FullyCorrective)
+    cv = _cross_validation(estimator, preset, is_corrective, has_validation_data)
+    parameters = estimator.get_params(deep=False)
+    return Settings(
+        **{name: parameters[name] for name in _GIVEN},
+        dictionary=dictionary,
+        loss=loss,
+        scheme=scheme,
+        selection=selection,
+        l2=_ridges(estimator.l2) if is_corrective else (0.0,),
+        fit_intercept=bool(estimator.fit_intercept),
+        standardize=bool(estimator.standardize),
+        clip=kind.clip if _is_auto(estimator.clip) else estimator.clip,
+        normalize=bool(estimator.normalize),
+        reselect=bool(estimator.reselect),
+        removal=removal,
+        validation_fraction=_fraction(estimator, has_validation_data, cv is not None),
+        metrics=check_metrics(estimator.metrics, loss, estimator.link),
+        kind=kind,
+        preset=preset,
+        may_switch=_may_switch(estimator, loss),
+        cv=cv,
+        is_ensemble=preset.is_ensemble if _is_auto(estimator.ensemble) else estimator.ensemble,
+        fixed={name: _snapshot(parameters[name]) for name in parameters if name not in MAY_CHANGE},
+    )
 
 
-def _is_free(p: Any, loss: Loss) -> bool:
+def _may_switch(p: BaseEstimator, loss: Loss) -> bool:
     """Return whether deep trees with corrected leaves can do all that is asked for."""
     is_default = p.scheme == "fully_corrective" and p.removal is None
     is_plain = not (p.normalize or p.reselect)
-    given = (p.solver, p.selection, p.clip)
-    return isinstance(loss, CurvedLoss) and is_default and is_plain and all(map(_is_auto, given))
+    is_auto = all(map(_is_auto, (p.solver, p.selection, p.clip)))
+    return isinstance(loss, CurvedLoss) and is_default and is_plain and is_auto
 
 
-def _is_auto(value: Any) -> bool:
+def _cross_validation(
+    p: BaseEstimator, preset: Preset, is_corrective: bool, has_validation_data: bool
+) -> CrossValidation:
+    """Return what judges members; None for a single path."""
+    cv: CrossValidation = p.cv
+    if _is_auto(cv):
+        cv = "auto" if preset is not PLAIN and is_corrective else None
+    elif isinstance(cv, Real):
+        check_number("cv", cv, 2, whole=True)
+    elif cv is not None and not _gives_splits(cv):
+        raise ValueError(
+            "cv must be 'auto', a number of folds, a splitter of scikit-learn, an iterable of "
+            f"(train, test) positions, or None, got {cv!r}."
+        )
+    if cv is not None and p.warm_start:
+        raise ValueError(
+            "warm_start=True continues a single path, but this fit averages or compares several: "
+            "set cv=None."
+        )
+    if cv is None and isinstance(p.l2, list | tuple | np.ndarray):
+        if not has_validation_data and p.validation_fraction is None:
+            raise ValueError(
+                f"l2={p.l2!r} is a list to choose from: set cv, for example to 5, or pass X_val "
+                "and y_val."
+            )
+        return "auto"
+    return cv
+
+
+def _gives_splits(cv: object) -> bool:
+    if isinstance(cv, str):
+        return False
+    return hasattr(cv, "split") or isinstance(cv, Iterable)  # as scikit-learn says it
+
+
+def _ridges(l2: object) -> tuple[float | None, ...] | None:
+    """Return the ridges to choose from, None for that of the kind; or None if all are its."""
+    if _is_auto(l2):
+        return None
+    if not isinstance(l2, list | tuple | np.ndarray):
+        return (float(l2),)  # type: ignore[arg-type]
+    numbers = sorted({float(number) for number in l2 if not _is_auto(number)}, reverse=True)
+    return (*numbers, *([None] if any(map(_is_auto, l2)) else []))
+
+
+def _is_auto(value: object) -> bool:
     return isinstance(value, str) and value == "auto"
 
 
-def _scheme(p: Any, loss: Loss, preset: Preset) -> Scheme:
+def _scheme(p: BaseEstimator, loss: Loss, kind: Kind) -> Scheme:
     scheme: Scheme = make_part("scheme", p.scheme)
     if not isinstance(scheme, FullyCorrective):
         if not _is_auto(p.solver):
@@ -233,15 +306,35 @@ def _scheme(p: Any, loss: Loss, preset: Preset) -> Scheme:
     solved = copy.copy(scheme)  # possibly of a user-defined subclass
     solved.solver = make_solver(p.solver if scheme.solver is None else scheme.solver, loss)
     if isinstance(p.scheme, str):
-        solved.growth = preset.growth
+        solved.growth = kind.growth
     return solved
 
 
-def _selection(value: Any, dictionary: Dictionary, preset: Preset) -> Selection | None:
-    takes_turns = isinstance(dictionary, UnionDictionary)
-    is_learned = takes_turns or isinstance(dictionary, GrownDictionary)
+def make_solver(value: str | Solver, loss: Loss) -> Solver:
+    """Return the solver that a parameter names; it must be able to minimise the loss."""
+    # In the order of preference.
+    able = [name for name in NAMES["solver"] if part_named("solver", name)().accepts(loss)]
     if _is_auto(value):
-        return preset.selection or (LearnedCandidates() if is_learned else None)
+        if not able:
+            raise ValueError(
+                f"No solver can minimise {type(loss).__name__}: it has neither a curvature "
+                "(CurvedLoss) nor a proximal map (ProximalLoss). Add one of them, or use a scheme "
+                "that needs only the gradient, such as scheme='original'."
+            )
+        value = able[0]
+    solver: Solver = make_part("solver", value)
+    if not solver.accepts(loss):
+        raise ValueError(
+            f"{type(solver).__name__} cannot minimise {type(loss).__name__}: it needs "
+            f"{solver.needs_text}. Solvers for this loss: {able}."
+        )
+    return solver
+
+
+def _selection(value: str | Selection, dictionary: Dictionary, kind: Kind) -> Selection | None:
+    is_learned = isinstance(dictionary, UnionDictionary | GrownDictionary)
+    if _is_auto(value):
+        return kind.selection or (LearnedCandidates() if is_learned else None)
     selection: Selection = make_part("selection", value)
     if is_learned and not isinstance(selection, LearnedCandidates):
         raise ValueError(
@@ -250,11 +343,13 @@ def _selection(value: Any, dictionary: Dictionary, preset: Preset) -> Selection 
     return selection
 
 
-def _removal(value: Any, preset: Preset, loss: Loss, scheme: Scheme) -> Removal | None:
+def _removal(
+    value: str | float | Removal | None, kind: Kind, loss: Loss, scheme: Scheme
+) -> Removal | None:
     # Whether the cost of a removal is known.
     is_able = isinstance(scheme, FullyCorrective) and isinstance(loss, CurvedLoss)
     if value is None:
-        return preset.removal if is_able else None
+        return kind.removal if is_able else None
     if isinstance(value, Real) and not isinstance(value, bool):
         value = Removal(share=float(value))
     removal: Removal = make_part("removal", value)
@@ -277,70 +372,104 @@ def _check_leaves(scheme: Scheme, removal: Removal | None) -> None:
         )
 
 
-def _fraction(p: Any, has_validation_data: bool) -> float | None:
-    if p.validation_fraction is not None:
-        check_number("validation_fraction", p.validation_fraction, 0, strict=True)
-        if p.validation_fraction >= 1:
-            raise ValueError(
-                f"validation_fraction must be less than 1, got {p.validation_fraction!r}."
-            )
-        if has_validation_data:
-            raise ValueError("Pass X_val or set validation_fraction, not both.")
-        return float(p.validation_fraction)
-    return None if p.n_iter_no_change is None or has_validation_data else 0.1
+def _fraction(
+    p: BaseEstimator,
+    has_validation_data: bool,
+    has_folds: bool,
+) -> float | None:
+    fraction = p.validation_fraction
+    if fraction is None:
+        is_judged = has_validation_data or has_folds
+        return None if p.n_iter_no_change is None or is_judged else 0.1
+    check_number(
+        "validation_fraction",
+        fraction,
+        0,
+        strict=True,
+    )
+    if fraction >= 1:
+        raise ValueError(f"validation_fraction must be less than 1, got {fraction!r}.")
+    if has_validation_data:
+        raise ValueError("Pass X_val or set validation_fraction, not both.")
+    return float(fraction)
 
 
-def _described(p: Any, is_ridge_chosen: bool) -> dict[str, str]:
-    # A checkpoint does not hold the chosen ridge, and choosing again depends on max_iter.
-    is_from_file = p.checkpoint is not None and not p.warm_start
-    free = MAY_CHANGE - {"max_iter"} if is_ridge_chosen and is_from_file else MAY_CHANGE
-    given = p.get_params(deep=False)
-    return {name: describe(value) for name, value in given.items() if name not in free}
-
-
-def describe(value: Any, depth: int = _DEPTH) -> str:
-    """Return a text for a parameter's value that is the same in another process."""
-    inside = functools.partial(describe, depth=depth - 1)
-    if isinstance(value, np.generic | np.ndarray):
-        value = value.tolist()
-    if isinstance(value, functools.partial):
-        value = value.func, value.args, value.keywords
-    if value is None or isinstance(value, bool | int | float | complex | str | bytes):
-        return repr(value)
-    if isinstance(value, type | types.FunctionType | types.BuiltinFunctionType):
-        return f"{value.__module__}.{value.__qualname__}"
-    name = f"{type(value).__module__}.{type(value).__qualname__}"
-    # The seed drawn from a generator is stored as the key of the path.
-    if isinstance(value, np.random.RandomState | types.ModuleType) or depth == 0:
-        return name
+def _snapshot(value: object) -> object:
+    """Return a parameter as plain values, which later changes of a part in place do not reach."""
+    if isinstance(value, BaseEstimator):
+        return type(value), _snapshot(value.get_params(deep=False))
     if isinstance(value, dict):
-        items = sorted(f"{inside(key)}: {inside(item)}" for key, item in value.items())
-        return "{" + ", ".join(items) + "}"
+        return {key: _snapshot(item) for key, item in value.items()}
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
     if isinstance(value, list | tuple):
-        texts = list(map(inside, value))
-    elif isinstance(value, set | frozenset):
-        texts = sorted(map(inside, value))
-    else:
-        is_part = isinstance(value, BaseEstimator)
-        held = value.get_params(deep=False) if is_part else getattr(value, "__dict__", {})
-        texts = [f"{key}={inside(item)}" for key, item in held.items()]
-    return f"{name}({', '.join(texts)})"
+        return [_snapshot(item) for item in value]
+    return value
 
 
-def _check_values(p: Any) -> None:
-    for name, (label, words, low, options) in _NUMBERS.items():
-        value = getattr(p, name)
-        is_word = value is None or isinstance(value, str | bool)
-        if not (is_word and value in words):
-            check_number(label, value, low, **options)
-    for name, words in _WORDS.items():
-        check_word(name, getattr(p, name), words)
+def _check_values(p: BaseEstimator) -> None:
+    check_word("ensemble", p.ensemble, ("auto", True, False))
+    check_number(
+        "max_iter ('auto', 'theory' or a number)",
+        p.max_iter,
+        1,
+        whole=True,
+        words=("auto", "theory"),
+    )
+    ridges = p.l2 if isinstance(p.l2, list | tuple | np.ndarray) else [p.l2]
+    if len(ridges) == 0:
+        raise ValueError("l2 is an empty list: pass numbers to choose from, or 'auto'.")
+    for l2 in ridges:
+        check_number(
+            "l2 ('auto', a number, or a list of these)",
+            l2,
+            0,
+            words=("auto",),
+        )
+    for name in ("n_candidates", "n_iter_no_change"):
+        check_number(
+            name,
+            getattr(p, name),
+            1,
+            whole=True,
+            words=(None,),
+        )
+    check_number("tol", p.tol, 0)
+    check_number(
+        "verbose",
+        p.verbose,
+        0,
+        whole=True,
+        words=(True, False),
+    )
+    check_number(
+        "n_jobs (None or a number)",
+        p.n_jobs,
+        -np.inf,
+        whole=True,
+        words=(None,),
+    )
+    check_number(
+        "clip (None, 'auto' or a number)",
+        p.clip,
+        0,
+        strict=True,
+        words=(None, "auto"),
+    )
+    check_number(
+        "time_limit (None or seconds)",
+        p.time_limit,
+        0,
+        strict=True,
+        words=(None,),
+    )
+    check_word("link", p.link, ("auto", "theory", "power"))
+    for name in _FLAGS:
+        check_word(name, getattr(p, name), (True, False))
     if p.dayfirst is not None:
         check_word("dayfirst (None or a boolean)", p.dayfirst, (True, False))
     if p.n_jobs == 0:
         raise ValueError("n_jobs must be None, a positive number, or -1 for all cores, got 0.")
-    if not (p.checkpoint is None or isinstance(p.checkpoint, str | os.PathLike)):
-        raise ValueError(f"checkpoint must be a file path or None, got {p.checkpoint!r}.")
     if not isinstance(p.device, str):
         raise ValueError(
             "device must be 'cpu', 'torch', or the name of a torch device such as 'cuda', 'cuda:1' "

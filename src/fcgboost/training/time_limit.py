@@ -4,26 +4,30 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from dataclasses import dataclass
 
 from fcgboost.stopping import Status, Step
-from fcgboost.training.dataset import Data, thinned
+from fcgboost.training.dataset import Data, subsample
 
 # The share of the limit reserved for the work after the last path.
 _KEPT = 0.03
 # The time of the first steps relative to reading the rows, and the smallest share of rows to keep.
-_WORK, _LEAST_SHARE = 24.0, 0.02
+_WORK = 24.0
+_LEAST_SHARE = 0.02
 # Never drop rows below this number.
 _ENOUGH_ROWS = 10_000
-# The next correction of all coefficients takes at most this many times as long as the last.
+# The next correction of all coefficients, or the next split, takes at most this many times as long
+# as the longest so far.
 _LONGER = 1.5
 
 
+@dataclass
 class TimeLimit:
     """A stopping rule shared by all paths of a fit.
 
-    After its first step a path gets its share of the remaining time; later paths inherit what it
-    does not need. It ends early enough for one more correction of all coefficients.
+    The paths that a fit needs at least share the time. What they leave is for further splits: one
+    begins if there is time for another like the longest so far, and for the path after the last.
 
     Parameters
     ----------
@@ -32,47 +36,77 @@ class TimeLimit:
     clock : callable, default=time.perf_counter
     """
 
-    def __init__(self, seconds: float, clock: Callable[[], float] = time.perf_counter) -> None:
-        self._seconds, self._clock = seconds, clock
-        self._started = self._last = clock()
-        self._k, self._parts, self._end, self._longest = 0, [1.0], 0.0, 0.0
-        #: Whether the limit has ended a path.
-        self.is_reached = False
+    seconds: float
+    clock: Callable[[], float] = time.perf_counter
+    #: Whether the limit has ended a path.
+    is_reached: bool = False
+    _n_kinds: int = 1
+    _n_least: int = 1
+    _n_finals: int = 0
+    _path: int = 0
+    _last: float = 0.0
+    _end: float = 0.0
+    _longest: float = 0.0
+    _split_started: float | None = None
+    _longest_split: float = 0.0
 
-    def plan(self, parts: Sequence[float]) -> None:
-        """Set the relative durations of the paths; warn if the time is already over."""
-        self._parts, self._k, taken = [*parts], 0, self._clock() - self._started
-        if taken > self._seconds:
+    def __post_init__(self) -> None:
+        self._started = self.clock()
+
+    @property
+    def _left(self) -> float:
+        return self._started + (1.0 - _KEPT) * self.seconds - self.clock()
+
+    def plan(self, n_kinds: int, has_final: bool) -> None:
+        """Set how many paths a split has, and whether one follows the last split."""
+        self._n_kinds = n_kinds
+        self._n_finals = int(has_final)
+        self._n_least = n_kinds + self._n_finals
+        taken = self.clock() - self._started
+        if taken > self.seconds:
             warnings.warn(
                 f"Reading and checking the data took {taken:.2g} s, longer than "
-                f"time_limit={self._seconds:g}: each path ends after one step.",
+                f"time_limit={self.seconds:g}: each path ends after one step.",
                 stacklevel=5,
             )
 
-    def some_rows(self, data: Data) -> Data:
+    def allows_split(self) -> bool:
+        """Return whether there is time for another split; the first is always made."""
+        now = self.clock()
+        if self._split_started is None:
+            self._split_started = now
+            return True
+        self._longest_split = max(self._longest_split, now - self._split_started)
+        self._split_started = now
+        needed = self._longest_split * self._n_least / self._n_kinds
+        return self._left > _LONGER * needed
+
+    def affordable_rows(self, data: Data) -> Data:
         """Return as many training rows as there is time for."""
-        taken, n_rows = self._clock() - self._started, len(data.train.codes)
-        left = max(0.0, self._seconds - taken)
-        share = left / (_WORK * taken) if taken > 0.0 else 1.0
-        train = thinned(data.train, max(share, _LEAST_SHARE, _ENOUGH_ROWS / n_rows))
-        if len(train.codes) < n_rows:
+        taken = self.clock() - self._started
+        n_rows = len(data.train.codes)
+        share = (self.seconds - taken) / (_WORK * taken) if taken > 0.0 else 1.0
+        data = subsample(data, max(share, _LEAST_SHARE, _ENOUGH_ROWS / n_rows))
+        if len(data.train.codes) < n_rows:
             warnings.warn(
-                f"time_limit={self._seconds:g} is too short for all rows: only "
-                f"{len(train.codes):,} of {n_rows:,} are used.",
+                f"time_limit={self.seconds:g} is too short for all rows: only "
+                f"{len(data.train.codes):,} of {n_rows:,} are used.",
                 stacklevel=4,
             )
-        return data._replace(train=train)
+        return data
 
     def __call__(self, step: Step) -> Status | None:
-        now = self._clock()
-        if step.k != self._k + 1 or step.k == 1:
-            left = self._started + (1.0 - _KEPT) * self._seconds - now
-            share = self._parts[0] / sum(self._parts) if self._parts else 1.0
-            self._end, self._longest = now + share * left, 0.0
-            del self._parts[:1]
+        assert step.progress is not None
+        now = self.clock()
+        if step.progress.path != self._path:
+            self._path = step.progress.path
+            is_needed = step.progress.fold in (None, 1)
+            n_left = max(1, self._n_least - self._path + 1) if is_needed else 1 + self._n_finals
+            self._end = now + self._left / (1 if step.progress.fold is None else n_left)
+            self._longest = 0.0
         elif step.solver_iterations > 0:
             self._longest = max(self._longest, now - self._last)
-        self._k, self._last = step.k, now
+        self._last = now
         if now + _LONGER * self._longest < self._end:
             return None
         self.is_reached = True

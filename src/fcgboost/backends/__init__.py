@@ -1,0 +1,1 @@
+"""Where rows live other than this process's NumPy memory: devices and clusters."""

@@ -1,0 +1,1 @@
+"""The rows of a Dask cluster, and its workers."""

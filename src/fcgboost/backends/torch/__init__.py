@@ -1,0 +1,1 @@
+"""Rows on a torch device: transfers, trees, and kernels for GPUs. Only this folder knows torch."""

@@ -1,0 +1,147 @@
+"""The members of a classifier: paths whose decision values it adds up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from operator import add
+
+import numpy as np
+
+from fcgboost.arrays import Array, Codes, Matrix, to_device_of
+from fcgboost.greedy.path import Trace
+from fcgboost.importances import importances_of
+from fcgboost.model import Model
+from fcgboost.stopping import Status
+from fcgboost.tables.inputs import Inputs, encode
+
+__all__ = ["Member"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Member:
+    """One path of a classifier: its model after some of its steps, and how it sees rows.
+
+    Attributes
+    ----------
+    model : Model
+        Dictionary, atoms, coefficients, and intercept, after `n_iter` steps.
+    trace : Trace
+        The record of every step.
+    n_iter : int
+        The number of steps in the model.
+    l2 : float
+        The ridge penalty.
+    status : Status
+        Why the path ended.
+    weight : float
+        The factor of its decision values in those of the classifier.
+    inputs : Inputs or None
+        How the columns of X become the inputs of its atoms; None if they are passed through.
+    deviation : ndarray of shape (n_inputs,) or None
+        The standard deviations of the inputs; None if loaded from a file.
+    """
+
+    model: Model
+    trace: Trace
+    n_iter: int
+    l2: float
+    status: Status
+    weight: float = 1.0
+    inputs: Inputs | None = None
+    deviation: Array | None = None
+
+    def __repr__(self) -> str:
+        family = type(self.model.dictionary).__name__
+        return (
+            f"Member({family}, n_atoms={self.model.n_atoms}, n_iter={self.n_iter}, "
+            f"weight={self.weight:g})"
+        )
+
+    @property
+    def has_path(self) -> bool:
+        """Whether it knows its steps: a model file may leave them out."""
+        # A path that was not saved has no start either.
+        has_start = np.isfinite(self.trace.start).all()
+        return self.trace.n_steps >= self.n_iter and bool(has_start)
+
+    def sources(self, n_columns: int) -> Codes:
+        """Return the column of X that each input of the atoms is computed from."""
+        return np.arange(n_columns) if self.inputs is None else self.inputs.sources
+
+    def decision(self, X: Matrix) -> Matrix:
+        """Return the decision values of checked rows, of shape (n_samples, n_outputs)."""
+        return self.model.decision(encode(self.inputs, X))
+
+    def truncated(self, k: int) -> Member:
+        """Return the member after k steps, or all of its own if these are fewer."""
+        k = min(k, self.trace.n_steps)
+        if k == self.n_iter:
+            return self
+        model = self.model
+        shorter = self.trace.model(
+            k,
+            model.dictionary,
+            model.scale,
+            model.limits,
+        )
+        return replace(self, model=shorter, n_iter=k)
+
+    def staged_decision(self, X: Matrix, most_entries: float) -> Iterator[Matrix]:
+        """Yield the decision values after 1, 2, ..., n_iter steps.
+
+        The values of all atoms are cached if they are at most so many entries.
+        """
+        X = encode(self.inputs, X)
+        steps = {step.k: step for step in self.trace if step.k <= self.n_iter}
+        n_entered = max((step.n_entered for step in steps.values()), default=0)
+        values = None
+        # Corrected leaves have other values in every step.
+        is_fixed = not self.model.dictionary.corrects_leaves
+        if is_fixed and X.shape[0] * n_entered <= most_entries:
+            # Including atoms that were removed later.
+            atoms = self.trace.atoms[:n_entered]
+            coef = np.zeros((1, n_entered))
+            values = replace(self.model, atoms=atoms, coef=coef).columns(X)
+        decision = self.truncated(0).model.decision(X)
+        for k in range(1, self.n_iter + 1):
+            if k in steps:
+                step = steps[k]
+                if values is None:
+                    decision = self.truncated(k).model.decision(X)
+                else:
+                    coef = to_device_of(step.coef.T, X)
+                    intercept = to_device_of(step.intercept, X)
+                    decision = values[:, : step.n_entered] @ coef + intercept
+            yield decision
+
+    def importances(self, rows: Matrix, n_columns: int) -> Array:
+        """Return the importance of each column over checked rows; they sum to 1."""
+        assert self.deviation is not None
+        rows = encode(self.inputs, rows)
+        if self.model.limits is not None:
+            rows = self.model.limits.apply(rows)
+        return importances_of(
+            self.model,
+            rows=rows,
+            deviation=self.deviation,
+            sources=self.sources(n_columns),
+            n_features=n_columns,
+        )
+
+
+def decision_of(members: Sequence[Member], X: Matrix) -> Matrix:
+    """Return the weighted sum of the members' decision values at checked rows."""
+    return reduce(add, (member.weight * member.decision(X) for member in members))
+
+
+def staged_decision_of(
+    members: Sequence[Member], X: Matrix, most_entries: float
+) -> Iterator[Matrix]:
+    """Yield the decision values after 1, 2, ... steps; shorter members keep their last step."""
+    decisions = [member.truncated(0).decision(X) for member in members]
+    paths = [member.staged_decision(X, most_entries / len(members)) for member in members]
+    for _ in range(max(member.n_iter for member in members)):
+        decisions = [next(path, last) for path, last in zip(paths, decisions, strict=True)]
+        yield reduce(add, (m.weight * f for m, f in zip(members, decisions, strict=True)))

@@ -1,0 +1,337 @@
+"""From a path to an opened file of rows, in any of the known formats."""
+
+from __future__ import annotations
+
+import gzip
+import re
+import shutil
+import sys
+import tempfile
+import warnings
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from pyarrow import ipc, parquet
+from scipy import sparse
+from sklearn.datasets import load_svmlight_file
+
+from fcgboost.rows.delimited import open_delimited
+from fcgboost.rows.limits import Source, explained
+from fcgboost.rows.packing import unpacked_size
+from fcgboost.rows.row_file import Blocks, RowFile, size_of
+from fcgboost.rows.texts import Dialect
+
+#: The formats by file extension.
+_SUFFIXES = {
+    ".csv": "csv",
+    ".txt": "csv",
+    ".tsv": "tsv",
+    ".parquet": "parquet",
+    ".svm": "svmlight",
+    ".libsvm": "svmlight",
+    ".svmlight": "svmlight",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+    ".ipc": "arrow",
+    ".xlsx": "xlsx",
+    ".xlsm": "xlsx",
+}
+_ARROW_FILE = b"ARROW1"
+#: The formats by their first bytes.
+_MARKS = {b"PAR1": "parquet", _ARROW_FILE: "arrow", b"\xff\xff\xff\xff": "arrow"}
+#: After comments a number, where text with separators has a header.
+_LABEL = re.compile(rb"(\s|#.*\n)*[-+]?[.\d][-+.\deE,]*\s")
+_STANDARD_INPUT = "-"
+#: Rows of a batch at most; few, because a file may lie about the size of its rows.
+_N_ROWS = 16_384
+#: Rows may fill this much memory, or this many times the size of their file, whichever is more.
+_DEFAULT_BYTES = 2**30
+_TIMES_FILE = 40
+#: The bytes of a row or an entry of a sparse matrix, or a cell of a workbook, while it is read.
+_PER_ENTRY = 32
+
+
+def warn(text: str) -> None:
+    """Tell the user by a warning."""
+    warnings.warn(text, UserWarning, stacklevel=2)
+
+
+@contextmanager
+def open_rows(
+    path: str | Path,
+    *,
+    format: str | None = None,
+    encoding: str | None = None,
+    decimal: str | None = None,
+    thousands: str | None = None,
+    dayfirst: bool | None = None,
+    strict: bool = False,
+    max_bytes: int | None = None,
+    first_index: int | None = None,
+    tell: Callable[[str], None] = warn,
+) -> Iterator[RowFile]:
+    """Open a file or a pipe of rows, to be read once, whole or in batches.
+
+    Parameters
+    ----------
+    path, format, encoding, decimal, thousands, dayfirst, strict, max_bytes :
+        As in `read_table`.
+    first_index : {0, 1} or None, default=None
+        What the indices of an svmlight file count from; None is 1 unless index 0 occurs.
+    tell : callable, default=a function that warns
+        Called with one sentence about each thing the user should know, such as stray texts.
+
+    Yields
+    ------
+    RowFile
+
+    Examples
+    --------
+    Predictions for a file that is larger than memory::
+
+        with open_rows("new.csv") as rows:
+            for batch in model_batches(clf, rows, n_rows=10_000):
+                print(batch.X, batch.decision)
+    """
+    path = Path(path)
+    name = "standard input" if str(path) == _STANDARD_INPUT else str(path)
+    dialect = Dialect(
+        encoding,
+        decimal,
+        thousands,
+        dayfirst,
+    )
+    with _seekable(path) as file:
+        n_bytes = file.seek(0, 2)
+        most = max_bytes or max(_DEFAULT_BYTES, _TIMES_FILE * n_bytes)
+        source = Source(
+            name,
+            most,
+            tell,
+            strict,
+        )
+        with explained(name):
+            file.seek(0)
+            is_packed = file.read(2) == b"\x1f\x8b"
+            file.seek(0)
+            text: Any = gzip.GzipFile(fileobj=file) if is_packed else file
+            suffix = Path(path.name.lower().removesuffix(".gz")).suffix
+            format = format or _SUFFIXES.get(suffix) or _sniff(name, text)
+            text.seek(0)
+            _check_dialect(name, format, dialect)
+            if format == "svmlight":
+                rows = _open_svmlight(source, text, first_index)
+            elif format == "parquet":
+                rows = _open_typed(source, *_parquet(source, file))
+            elif format == "arrow":
+                rows = _open_typed(source, *_arrow(source, file))
+            elif format == "xlsx":
+                rows = _open_excel(source, file, dialect)
+            else:
+                separator = "\t" if format == "tsv" else None
+                rows = open_delimited(
+                    source,
+                    text,
+                    separator,
+                    dialect,
+                )
+        yield rows
+
+
+def _check_dialect(name: str, format: str, dialect: Dialect) -> None:
+    """Refuse options about text for a file of another format."""
+    if format in ("csv", "tsv"):
+        return
+    for option, value in vars(dialect).items():
+        if value is not None and (option, format) != ("dayfirst", "xlsx"):
+            raise ValueError(
+                f"{option} does not apply to {name}, which is read as {format}: leave it out."
+            )
+
+
+@contextmanager
+def _seekable(path: Path) -> Iterator[IO[bytes]]:
+    """Open a file; copy a pipe into a temporary file."""
+    is_standard = str(path) == _STANDARD_INPUT
+    with nullcontext(sys.stdin.buffer) if is_standard else path.open("rb") as file:
+        if not is_standard and file.seekable():
+            yield file
+            return
+        with tempfile.TemporaryFile() as copy:
+            shutil.copyfileobj(file, copy)
+            copy.seek(0)
+            yield copy
+
+
+def _sniff(name: str, file: IO[bytes]) -> str:
+    """Return the format that the first bytes of a file show."""
+    head = file.read(2**16)
+    for mark, format in _MARKS.items():
+        if head.startswith(mark):
+            return format
+    if head.startswith(b"PK\x03\x04") and re.search(rb"\[Content_Types\]|docProps/|xl/", head):
+        return "xlsx"
+    if b"\0" in head and head[:2] not in (b"\xff\xfe", b"\xfe\xff"):
+        raise ValueError(
+            f"{name}: neither the name nor the first bytes tell the format. Known are "
+            f"{', '.join(_SUFFIXES)}; text may be gzipped. Save an .xls workbook as .xlsx."
+        )
+    is_sparse = _LABEL.match(head) and re.search(rb"[ \t]\d+:\S", head)
+    return "svmlight" if is_sparse else "csv"
+
+
+def _open_typed(source: Source, schema: pa.Schema, blocks: Blocks) -> RowFile:
+    """Open a file that knows the types of its columns."""
+
+    def checked(wanted: list[str]) -> Iterator[pa.RecordBatch]:
+        plain = pa.schema([schema.field(name) for name in wanted])
+        for batch in blocks(wanted):
+            batch.validate(full=True)  # a damaged one may point outside its memory
+            source.check(size_of(batch.select(wanted)))
+            yield from pa.Table.from_batches([batch]).select(wanted).cast(plain).to_batches()
+
+    metadata = schema.pandas_metadata or {}
+    # In index columns pandas keeps the names of rows, which are no features.
+    index = metadata.get("index_columns", [])
+    columns = tuple(column for column in schema.names if column not in index)
+    categories = [
+        column.get("name")
+        for column in metadata.get("columns", [])
+        if column.get("pandas_type") == "categorical"
+    ]
+    return RowFile(
+        source,
+        columns,
+        checked,
+        categories=tuple(categories),
+    )
+
+
+def _parquet(source: Source, file: IO[bytes]) -> tuple[pa.Schema, Blocks]:
+    plain = parquet.ParquetFile(file)
+    schema = plain.schema_arrow
+    metadata = plain.metadata
+    # A long text that many rows share is stored once, and read once.
+    texts = [field.name for field in schema if field.type in (pa.string(), pa.large_string())]
+    opened = parquet.ParquetFile(file, metadata=metadata, read_dictionary=texts)
+
+    def batches(wanted: list[str]) -> Iterator[pa.RecordBatch]:
+        for i in range(metadata.num_row_groups):
+            source.check(metadata.row_group(i).total_byte_size)
+        n_bytes = 64
+        for name in wanted:
+            dtype = schema.field(name).type
+            n_bytes += 8 * (dtype.byte_width if pa.types.is_fixed_size_binary(dtype) else 8)
+        n_rows = min(_N_ROWS, source.max_bytes // n_bytes + 1)
+        yield from opened.iter_batches(n_rows, columns=wanted)
+
+    return schema, batches
+
+
+def _arrow(source: Source, file: IO[bytes]) -> tuple[pa.Schema, Blocks]:
+    """Open Arrow's stream, or its file, which is a stream with a mark before and a list after it.
+
+    The list may point elsewhere, so what is read is the stream, after its sizes were checked.
+    """
+    start = 0
+    if file.read(len(_ARROW_FILE)) == _ARROW_FILE:
+        start = 8
+        ipc.open_file(file)  # refuses a file without its end
+    file.seek(start)
+    in_dictionaries = 0
+    for message in ipc.MessageReader.open_stream(file):
+        n_bytes = unpacked_size(message)
+        source.check(in_dictionaries + n_bytes)
+        if message.type == "dictionary":
+            in_dictionaries += n_bytes
+    file.seek(start)
+    stream = ipc.open_stream(file)
+    return stream.schema, lambda wanted: stream
+
+
+def _open_excel(source: Source, file: IO[bytes], dialect: Dialect) -> RowFile:
+    """Open the first sheet of a workbook; its cells are read as those of a text file."""
+    with zipfile.ZipFile(file) as archive:
+        source.check(sum(member.file_size for member in archive.infolist()))
+    try:
+        from openpyxl import load_workbook
+    except ImportError as error:
+        problem = "Excel files need openpyxl: python -m pip install 'fcgboost[excel]'"
+        raise ImportError(problem, name="openpyxl") from error
+    with warnings.catch_warnings(action="ignore"):  # about styles and the like
+        book = load_workbook(file, read_only=True, data_only=True)
+        lines = _sheet_lines(source, book.worksheets[0])
+    if len(book.sheetnames) > 1:
+        sheet = book.sheetnames[0]
+        source.tell(f"{source.name} has {len(book.sheetnames)} sheets; {sheet!r} is read.")
+    if not lines:
+        raise ValueError(f"{source.name}: the first sheet is empty.")
+    table = pd.DataFrame(lines).sort_index(axis=1).fillna("")
+    header = [name.strip() or f"Unnamed: {i}" for i, name in enumerate(table.iloc[0])]
+    values = [pa.array(table[j][1:], pa.string()) for j in table]
+    batch = pa.record_batch(values, names=header)
+    return RowFile(
+        source,
+        tuple(header),
+        lambda wanted: [batch.select(wanted)],
+        dialect,
+    )
+
+
+def _sheet_lines(source: Source, sheet: Any) -> list[dict[int, str]]:
+    """Return the texts of the filled cells of every row that has some, by column.
+
+    A sheet of two filled cells may span 17 billion, so memory is checked before there is a grid.
+    """
+    # The stated size may be wrong, and openpyxl would fill every row up to it.
+    sheet.reset_dimensions()
+    lines = []
+    widest = 0
+    for n_rows, row in enumerate(sheet.iter_rows(), 1):
+        texts = {j: _cell_text(cell) for j, cell in enumerate(row)}
+        texts = {j: text for j, text in texts.items() if text}
+        if texts:
+            widest = max(widest, *texts)
+            source.check(_PER_ENTRY * n_rows * widest)
+            lines.append(texts)
+    return lines
+
+
+def _cell_text(cell: Any) -> str:
+    value = cell.value
+    if value is None or cell.data_type == "e":  # nothing, or an error such as #DIV/0!
+        return ""
+    return str(value).removesuffix(" 00:00:00")
+
+
+def _open_svmlight(source: Source, file: IO[bytes], first_index: int | None) -> RowFile:
+    name = source.name
+    n_bytes = 0
+    longest = source.max_bytes // _PER_ENTRY
+    while line := file.readline(longest + 1):
+        n_bytes += _PER_ENTRY * (1 + line.count(b":"))
+        source.check(max(n_bytes, _PER_ENTRY * len(line)))
+    file.seek(0)
+    X, y = load_svmlight_file(file, zero_based=True)
+    if len(y) == 0:
+        raise ValueError(f"{name} has no rows.")
+    if not (np.isfinite(y).all() and np.isfinite(X.data).all()):
+        raise ValueError(f"{name} has a label or a value that is not a finite number.")
+    least = int(X.indices.min(initial=1))
+    first = least if first_index is None else first_index
+    if least < first:
+        raise ValueError(f"{name} has the index 0, but the model's indices count from 1.")
+    shape = (len(y), max(X.shape[1] - first, 1))
+    source.check(_PER_ENTRY * shape[1])
+    return RowFile(
+        source,
+        matrix=sparse.csr_matrix((X.data, X.indices - first, X.indptr), shape=shape),
+        labels=y.astype(np.int64) if (y == np.floor(y)).all() else y,
+        first_index=first,
+    )

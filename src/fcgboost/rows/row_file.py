@@ -1,0 +1,251 @@
+"""An opened file of rows."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from pyarrow import compute
+from scipy import sparse
+
+from fcgboost.arrays import ClassLabels, Flags, Rows
+from fcgboost.rows.limits import Source, explained
+from fcgboost.rows.texts import Dialect, Strays, label_texts, labels_of, values_for, values_of
+from fcgboost.tables import Column
+from fcgboost.tables.learning import wanted_kinds
+from fcgboost.tables.opening import closest
+from fcgboost.wording import shortened
+
+#: Columns that messages list.
+_N_SHOWN = 100
+#: A number with more different values is a quantity, not a class.
+_MANY_CLASSES = 100
+#: The bytes that a column takes, however few rows it has.
+_PER_COLUMN = 2**12
+#: The bytes that a cell takes at least, and a field of text until it is known what it holds.
+_PER_CELL = 8
+_PER_TEXT = 32
+
+
+#: Takes names of columns and yields their values.
+Blocks = Callable[[list[str]], Iterable[pa.RecordBatch]]
+
+
+@dataclass(frozen=True)
+class RowFile:
+    """An opened file of rows, as `open_rows` yields it: a table, or sparse rows."""
+
+    source: Source
+    columns: tuple[str, ...] = ()
+    blocks: Blocks = lambda wanted: ()
+    #: How numbers and dates are written in text; None where the file has types.
+    dialect: Dialect | None = None
+    #: The columns that were categories in pandas.
+    categories: tuple[str, ...] = ()
+    #: Sparse rows as a CSR matrix, their labels, and what their indices count from.
+    matrix: sparse.csr_matrix | None = None
+    labels: ClassLabels | None = None
+    first_index: int | None = None
+
+    def __post_init__(self) -> None:
+        self.source.check(_PER_COLUMN * len(self.columns))
+        names = Counter(self.columns)
+        if len(names) < len(self.columns):
+            column = names.most_common(1)[0][0]
+            raise ValueError(f"{self.name}: two columns are named {column!r}.")
+
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+        return self.source.name
+
+    def read(
+        self,
+        target: str | None = None,
+        drop: Sequence[str] = (),
+        categorical_features: object = "from_dtype",
+    ) -> tuple[Rows, ClassLabels | None]:
+        """Return the rows, and labels that a classifier can learn, which are None without a target.
+
+        A column of text becomes what all of its fields are, or nearly all, unless it is listed as
+        a category. Labels become numbers if all of them are, else exactly the texts; rows whose
+        field is empty are skipped. Sparse rows have labels of their own.
+        """
+        self.check_columns([*([] if target is None else [target]), *drop])
+        X: Rows = self.matrix
+        y = self.labels
+        if X is None:
+            X, y = self._read_table(target, drop, categorical_features)
+        if y is None:
+            return X, None
+        with explained(self.name):
+            is_labelled = has_label(y)
+            if not is_labelled.all():
+                tell_unlabelled(self.source, int((~is_labelled).sum()))
+                X = X[is_labelled]
+                y = y[is_labelled]
+            return X, class_labels(y)
+
+    def _read_table(
+        self, target: str | None, drop: Sequence[str], categorical_features: object
+    ) -> tuple[pd.DataFrame, ClassLabels | None]:
+        names = [name for name in self.columns if name not in {target, *drop}]
+        wanted = names if target is None else [*names, target]
+        kinds = wanted_kinds(categorical_features, names, has_names=True)
+        strays = Strays(self.source)
+        with explained(self.name):
+            [table] = self._tables(wanted)
+            values = {
+                name: values_of(
+                    name,
+                    table[name],
+                    self.dialect,
+                    strays,
+                    is_category=kind == "category" or name in self.categories,
+                )
+                for name, kind in zip(names, kinds, strict=True)
+            }
+            if target is not None:
+                labels = table[target]
+                values[target] = labels if self.dialect is None else labels_of(labels)
+            X = pa.table(values).to_pandas(ignore_metadata=True)
+        strays.tell()
+        X = X.astype({name: "category" for name in self.categories if name in X})
+        y = None if target is None else X.pop(target).to_numpy()
+        numbers = X.select_dtypes("floating")
+        rows, columns = np.isinf(numbers).to_numpy().nonzero()
+        if len(rows) > 0:
+            cell = f"row {rows[0] + 1}, column {numbers.columns[columns[0]]!r}"
+            raise ValueError(f"{self.name}, {cell}: the number is infinite.")
+        return X, y
+
+    def batches(
+        self, columns: Mapping[str, Column], keep: Sequence[str], n_rows: int | None
+    ) -> Iterator[tuple[pd.DataFrame, pa.Table]]:
+        """Yield the columns of a model as data frames, and columns as the file has them.
+
+        Types are those of the model's columns, whatever the rows of a batch look like. Without
+        `n_rows` all rows are one batch.
+        """
+        self.check_columns([*columns, *keep])
+        kept = list(dict.fromkeys(keep))
+        wanted = list(dict.fromkeys([*columns, *keep]))
+        strays = Strays(self.source)
+        with explained(self.name):
+            for table in self._tables(wanted, n_rows):
+                values = {
+                    name: values_for(
+                        column,
+                        table[name],
+                        self.dialect,
+                        strays,
+                    )
+                    for name, column in columns.items()
+                }
+                yield pa.table(values).to_pandas(), table.select(kept)
+                strays.n_before += table.num_rows
+        strays.tell()
+
+    def labels_in(self, column: pa.ChunkedArray) -> ClassLabels:
+        """Return the labels of a batch as an array; those of a text file are strings."""
+        labels = column if self.dialect is None else label_texts(column)
+        return np.asarray(labels.to_pandas().to_numpy())
+
+    def check_columns(self, wanted: Iterable[str]) -> None:
+        """Raise a ValueError that lists the columns if a wanted one is not there."""
+        absent = next((name for name in wanted if name not in set(self.columns)), None)
+        if absent is None:
+            return
+        if self.matrix is not None:
+            raise ValueError(f"{self.name}: sparse rows have no column names; name none.")
+        close = closest(absent, self.columns)
+        hint = "." if close is None else f"; did you mean {close!r}?"
+        shown = self.show_columns()
+        raise ValueError(f"{self.name}: no column {absent!r}{hint} The columns are {shown}.")
+
+    def show_columns(self) -> str:
+        """List the names of the first columns."""
+        printable = (name if name.isprintable() else repr(name) for name in self.columns[:_N_SHOWN])
+        names = list(map(shortened, printable))
+        if len(names) < len(self.columns):
+            names.append("...")
+        return ", ".join(names)
+
+    def _tables(self, wanted: list[str], n_rows: int | None = None) -> Iterator[pa.Table]:
+        """Yield tables of `n_rows` rows, of which the last may have fewer, or all rows at once."""
+        is_text = self.dialect is not None and n_rows is None
+        most = n_rows or sys.maxsize
+        held: list[pa.RecordBatch] = []
+        n_held = 0
+        n_bytes = 0
+        has_rows = False
+        for block in self.blocks(wanted):
+            held.append(block)
+            n_held += block.num_rows
+            n_bytes += size_of(block, _PER_TEXT if is_text else _PER_CELL)
+            self.source.check(n_bytes)
+            has_rows |= block.num_rows > 0
+            while n_held >= most:
+                table = pa.Table.from_batches(held)
+                yield table.slice(0, most)
+                held = table.slice(most).to_batches()
+                n_bytes = n_bytes * (n_held - most) // n_held
+                n_held -= most
+        if not has_rows:
+            raise ValueError(f"{self.name} has no rows.")
+        if n_held:
+            yield pa.Table.from_batches(held)
+
+
+def has_label(y: ClassLabels) -> Flags:
+    """Return which labels are neither missing nor empty."""
+    labels = pd.Series(y)
+    return np.asarray(labels.notna() & labels.ne(""))
+
+
+def tell_unlabelled(source: Source, n_rows: int) -> None:
+    """Say how many rows are skipped."""
+    source.tell(f"Rows skipped because they have no target: {n_rows:,}.")
+
+
+def class_labels(y: ClassLabels) -> ClassLabels:
+    """Return the labels as an array whose type is that of the values that are there."""
+    if len(y) == 0:
+        raise ValueError("The target is missing in every row.")
+    labels = np.asarray(list(y))
+    if labels.dtype.kind not in "biufU" or labels.ndim > 1:
+        raise ValueError(
+            f"The target holds values of the type {type(y[0]).__name__}: classes must be texts, "
+            "numbers or truth values."
+        )
+    if labels.dtype.kind == "f":
+        if not np.isfinite(labels).all():
+            raise ValueError("The target holds an infinite number, which cannot be a class.")
+        if (labels == np.floor(labels)).all() and np.abs(labels).max() < 2.0**53:
+            # Whole numbers that were read as floats because some were missing.
+            labels = labels.astype(np.int64)
+    n_classes = len(np.unique(labels))
+    if labels.dtype.kind in "iuf" and n_classes > _MANY_CLASSES:
+        raise ValueError(
+            f"The target has {n_classes} different numbers, so it looks like a quantity. fcgboost "
+            "predicts classes: cut it into a few first."
+        )
+    return labels
+
+
+def size_of(batch: pa.RecordBatch, per_cell: int = _PER_CELL) -> int:
+    """Return the bytes of a record batch with texts written out: at least `per_cell` a cell."""
+    n_bytes = 0
+    for column in batch.columns:
+        size = int(column.nbytes)
+        kind = column.type
+        if pa.types.is_dictionary(kind) and kind.value_type in (pa.string(), pa.large_string()):
+            lengths = compute.binary_length(column.dictionary).cast(pa.int64())
+            size += compute.sum(lengths.take(column.indices)).as_py() or 0
+        n_bytes += max(size, per_cell * len(column))
+    return n_bytes

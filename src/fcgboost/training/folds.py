@@ -1,0 +1,104 @@
+"""The folds of cross-fitting: which rows train a member, and which judge it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.model_selection import check_cv
+
+from fcgboost import hashing
+from fcgboost.arrays import ClassLabels, Codes
+from fcgboost.training.dataset import DataSet, held_out_rows
+from fcgboost.training.settings import CrossValidation
+
+# Small data have more folds: their members lack fewer of the rows, and paths take little time. The
+# largest have one held-out part. Entries are rows times columns times outputs.
+_FOLDS = ((60_000, 8), (400_000, 5), (16_000_000, 3))
+#: The share of the rows that are held out once.
+SHARE = 0.25
+
+
+class Split(NamedTuple):
+    """The positions of the rows that train members, and of those that judge them."""
+
+    train: Codes
+    test: Codes
+
+
+def n_folds_for(n_rows: int, n_columns: int, n_outputs: int) -> int:
+    """Return the number of folds for distinct rows; 1 stands for one held-out part.
+
+    Examples
+    --------
+    >>> [n_folds_for(m, 20, 1) for m in (1_000, 10_000, 100_000, 1_000_000)]
+    [8, 5, 3, 1]
+    """
+    n_entries = n_rows * n_columns * n_outputs
+    return next((n_folds for most, n_folds in _FOLDS if n_entries <= most), 1)
+
+
+def one_split(rows: DataSet, key: int) -> list[Split]:
+    """Hold out a quarter of each class, if any class has two distinct rows."""
+    is_test = held_out_rows(rows, SHARE, key)
+    return [Split(np.flatnonzero(~is_test), np.flatnonzero(is_test))] if is_test.any() else []
+
+
+def hash_folds(rows: DataSet, n_folds: int, key: int) -> list[Split]:
+    """Return stratified folds that do not depend on row order, weights or repetition.
+
+    There are fewer if no class has that many distinct rows, so that none is empty. Classes with one
+    distinct row are in every training part.
+    """
+    hashes = hashing.keyed(rows.row_hashes, key)
+    ranks = np.empty_like(rows.codes)
+    sizes = np.zeros(rows.codes.max() + 1, dtype=np.intp)
+    for code in range(len(sizes)):
+        members = np.flatnonzero(rows.codes == code)
+        distinct, ranks[members] = np.unique(hashes[members], return_inverse=True)
+        sizes[code] = len(distinct)
+    n_folds = min(n_folds, int(sizes.max()))
+    if n_folds < 2:
+        return []
+    # Classes start at different folds, so that small ones do not all miss the same one.
+    folds = (ranks + rows.codes) % n_folds
+    folds[sizes[rows.codes] < 2] = -1
+    return _splits(folds, n_folds)
+
+
+def group_folds(groups: ArrayLike, n_folds: int, key: int) -> list[Split]:
+    """Return folds that keep groups together, by their hashes."""
+    labels, codes = np.unique(np.asarray(groups), return_inverse=True)
+    if len(labels) < 2:
+        raise ValueError("groups has one group only: folds need at least two.")
+    hashes = hashing.keyed(
+        hashing.fingerprint(np.arange(len(labels), dtype=np.float64)[:, None]), key
+    )
+    ranks = np.empty(len(labels), dtype=np.intp)
+    ranks[hashing.order_of(hashes)] = np.arange(len(labels))
+    n_folds = min(n_folds, len(labels))
+    return _splits(ranks[codes] % n_folds, n_folds)
+
+
+def users_splits(
+    cv: CrossValidation,
+    X: object,
+    y: ClassLabels,
+    groups: ArrayLike | None,
+) -> list[Split]:
+    """Return the splits of a splitter or an iterable over the rows as given."""
+    return [
+        Split(_positions(train, len(y)), _positions(test, len(y)))
+        for train, test in check_cv(cv, y, classifier=True).split(X, y, groups)
+    ]
+
+
+def _positions(rows: ArrayLike, n_rows: int) -> Codes:
+    """Return the positions that an index or a mask selects."""
+    positions: Codes = np.arange(n_rows)[np.asarray(rows)]
+    return positions
+
+
+def _splits(folds: Codes, n_folds: int) -> list[Split]:
+    return [Split(np.flatnonzero(folds != i), np.flatnonzero(folds == i)) for i in range(n_folds)]

@@ -1,0 +1,296 @@
+"""Rows laid out for a path: the design, the targets, and what judges the steps."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import joblib
+import numpy as np
+import sklearn
+
+from fcgboost import threads
+from fcgboost.arrays import Array, ClassLabels, Codes, Flags, Matrix, is_sparse, to_numpy
+from fcgboost.backends.torch.device import find_device
+from fcgboost.calibration import HeldOut
+from fcgboost.checks import check_columns, class_weights
+from fcgboost.clipping import Limits, extreme_values, zeros_in
+from fcgboost.designs.base import Design
+from fcgboost.designs.devices import HostDevice
+from fcgboost.designs.memory import MemoryDesign
+from fcgboost.designs.moments import moments_of
+from fcgboost.designs.outliers import find_limits
+from fcgboost.dictionaries import Dictionary
+from fcgboost.greedy.path import StepScore
+from fcgboost.members import Member
+from fcgboost.tables.inputs import (
+    Inputs,
+    are_plain,
+    column_facts,
+    encode,
+    learn_inputs,
+    median_rows,
+    plain_inputs,
+)
+from fcgboost.training.dataset import Data, DataSet
+from fcgboost.training.folds import Split
+from fcgboost.training.scoring import make_score, make_targets
+from fcgboost.training.settings import Settings
+from fcgboost.training.validation import Score, Validator, make_validator
+
+
+@dataclass(frozen=True)
+class View:
+    """How atoms see rows: what a member needs besides a path."""
+
+    dictionary: Dictionary
+    scale: Array
+    deviation: Array
+    limits: Limits | None
+    #: None for sparse rows.
+    inputs: Inputs | None
+
+
+@dataclass(frozen=True)
+class Judge:
+    """Rows that judge members, in this process or elsewhere."""
+
+    #: Their weight.
+    weight: float
+    #: Returns the decision values of a member for the rows, with class weights.
+    predicted: Callable[[Member], HeldOut]
+
+
+def judge_of(data: DataSet, class_weights: Array, device: HostDevice) -> Judge:
+    """Return a judge whose rows are in this process, before encoding."""
+    weights = data.weights * class_weights[data.codes]
+
+    def predicted(member: Member) -> HeldOut:
+        X = device.put(data.X) if device.is_torch else data.X
+        return HeldOut(to_numpy(member.decision(X)), data.codes, weights)
+
+    return Judge(float(data.weights.sum()), predicted)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Layout:
+    """Rows laid out for a path, in this process or elsewhere, with a target per output."""
+
+    design: Design
+    targets: Sequence[Matrix]
+    view: View
+    validator: StepScore | None = None
+    judge: Judge | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class MemoryLayout(Layout):
+    """Rows in this process."""
+
+    design: MemoryDesign
+    settings: Settings
+    data: Data
+
+    def make_validator(self, data: DataSet, score: Score) -> Validator:
+        """Return a validator that scores steps on rows."""
+        view = self.view
+        rows = replace(data, X=encode(view.inputs, data.X)).within(view.limits)
+        return make_validator(
+            rows.X,
+            dictionary=view.dictionary,
+            scale=view.scale,
+            score=score,
+            device=self.design.device,
+        )
+
+
+#: How many rows are sampled.
+N_SAMPLED = 256
+
+
+class FitRows(ABC):
+    """The rows of a fit, in this process or elsewhere, and the splits that judge members."""
+
+    classes: ClassLabels
+    #: The sum of the weights.
+    total_weight: float
+    #: How many splits there are.
+    n_splits: int
+    #: Whether there are validation rows.
+    has_validation: bool
+
+    @abstractmethod
+    def sample(self) -> Matrix:
+        """Return some training rows as columns read them, for importances and explanations."""
+
+    @abstractmethod
+    def lay_out(self, settings: Settings, split: int | None = None) -> Layout:
+        """Lay out all training rows, or the training part of a split with what judges it."""
+
+
+class MemoryRows(FitRows):
+    """Rows in this process.
+
+    Parameters
+    ----------
+    data : Data
+    divided : DataSet
+        The rows that splits refer to: the training rows of `data`, or the given ones.
+    splits : list of Split
+    uncounted : list of ndarray
+        The positions of the rows of weight zero that each split judges, among these.
+    """
+
+    def __init__(
+        self,
+        data: Data,
+        divided: DataSet,
+        splits: Sequence[Split] = (),
+        uncounted: Sequence[Codes] = (),
+    ) -> None:
+        self.data = data
+        self.divided = divided
+        self.splits = splits
+        self.uncounted = uncounted
+        self.classes = data.classes
+        self.total_weight = float(data.train.weights.sum())
+        self.n_splits = len(splits)
+        self.has_validation = data.validation is not None
+
+    def sample(self) -> Matrix:
+        return self.data.train.drawn(N_SAMPLED).X
+
+    def lay_out(self, settings: Settings, split: int | None = None) -> MemoryLayout:
+        if split is None:
+            return lay_out(settings, self.data)
+        train, validation = (self.divided.take(self._mask(part)) for part in self.splits[split])
+        if self.divided is not self.data.train:
+            train = train.canonical(self.data.train.originals is not None)
+        return lay_out(settings, self.data._replace(train=train, validation=validation))
+
+    def _mask(self, positions: Codes) -> Flags:
+        mask = np.zeros(len(self.divided.codes), dtype=bool)
+        mask[positions] = True
+        return mask
+
+    def out_of_fold(self, decisions: Sequence[Array]) -> Array:
+        """Return mean decision values of the divided rows, and then of those of weight zero.
+
+        They are given by split. NaN stands for rows that no split judges.
+        """
+        n_rows = len(self.divided.codes)
+        n_all = n_rows + len(self.data.others)
+        sums = np.zeros((n_all, decisions[0].shape[1]))
+        counts = np.zeros(n_all)
+        for number, decision in enumerate(decisions):
+            test = np.unique(self.splits[number].test)
+            rows = np.append(test, n_rows + self.uncounted[number])
+            sums[rows] += decision
+            counts[rows] += 1.0
+        with np.errstate(invalid="ignore"):
+            return np.asarray(sums / counts[:, None])
+
+    def as_given(self, decision: Array) -> Array:
+        """Return what `out_of_fold` returns in the order of the rows given."""
+        data = self.data
+        n_rows = len(self.divided.codes)
+        positions = data.train.positions if self.divided is data.train else slice(n_rows)
+        given = np.full((data.n_rows, decision.shape[1]), np.nan)
+        given[data.kept] = decision[positions]
+        given[data.others] = decision[n_rows:]
+        return given
+
+
+def lay_out(settings: Settings, data: Data) -> MemoryLayout:
+    """Lay a dictionary over clipped rows."""
+    classes = data.classes
+    train = data.train
+    validation = data.validation
+    per_class = class_weights(settings.class_weight, classes, data.class_totals)
+    inputs, dictionary, rows = _make_inputs(settings.dictionary, data)
+    limits, design = _make_design(
+        settings,
+        dictionary=dictionary,
+        train=rows,
+        weights=train.weights * per_class[train.codes],
+    )
+    layout = MemoryLayout(
+        design=design,
+        targets=make_targets(train.codes, len(classes)),
+        view=View(
+            design.dictionary,
+            design.scale,
+            design.deviation,
+            limits,
+            inputs,
+        ),
+        settings=settings,
+        data=data,
+    )
+    check_columns(layout)
+    if validation is None:
+        return layout
+    score = make_score(
+        settings.scoring,
+        is_smoothed=settings.is_preset,
+        loss=settings.loss,
+        classes=classes,
+        data=validation,
+    )
+    return replace(
+        layout,
+        validator=layout.make_validator(validation, score),
+        judge=judge_of(validation, per_class, design.device),
+    )
+
+
+def _make_inputs(dictionary: Dictionary, data: Data) -> tuple[Inputs | None, Dictionary, DataSet]:
+    """Learn what the families of a dictionary see; return it, the dictionary and the rows."""
+    train = data.train
+    columns = data.table_columns
+    if is_sparse(train.X):
+        return None, dictionary, train
+    if are_plain(columns) and not train.has_missing:
+        return plain_inputs(dictionary, columns, median_rows(train.X)), dictionary, train
+    labels = data.classes.tolist()
+    facts = column_facts(columns, train, len(labels))
+    inputs = learn_inputs(
+        dictionary,
+        columns,
+        facts,
+        median_rows(train.X),
+        labels,
+    )
+    encoded = inputs.encode_training(train.X, train.row_hashes, inputs.used(facts))
+    return inputs, inputs.dictionary(dictionary), replace(train, X=encoded)
+
+
+def _make_design(
+    settings: Settings, dictionary: Dictionary, train: DataSet, weights: Array
+) -> tuple[Limits | None, MemoryDesign]:
+    limits, moments = find_limits(
+        settings.clip,
+        dictionary,
+        lambda limits: moments_of(train.within(limits).imputed(), weights),
+        lambda columns: extreme_values(train.X, columns),
+        lambda limits: zeros_in(train.within(limits).X),
+    )
+    rows = train.within(limits)
+    if is_sparse(rows.X) and settings.device != "cpu":
+        raise ValueError(
+            f"X is sparse, but device={settings.device!r} needs dense arrays: use device='cpu', or "
+            "X.toarray() if it fits into memory."
+        )
+    dictionary.check_rows(rows.X)
+    return limits, MemoryDesign(
+        dictionary,
+        rows.X,
+        weights,
+        standardize=settings.standardize,
+        memory_budget=int(sklearn.get_config()["working_memory"] * 2**20),
+        n_threads=threads.allowed(joblib.effective_n_jobs(settings.n_jobs)),
+        device=find_device(settings.device),
+        row_hashes=train.row_hashes,
+        moments=moments,
+    )

@@ -1,0 +1,335 @@
+"""A whole fit: a single path or cross-fitted members, and the fitted attributes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from numbers import Integral
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from fcgboost import hashing
+from fcgboost.arrays import Codes, Labels, Rows, is_sparse
+from fcgboost.calibration import HeldOut, PowerLink, fit_link
+from fcgboost.checks import draw_key
+from fcgboost.losses import ProbabilityLoss
+from fcgboost.members import Member, decision_of
+from fcgboost.stopping import StoppingRule, theory_steps
+from fcgboost.training.callbacks import FitTasks
+from fcgboost.training.crossfit import CrossFit, cross_fit
+from fcgboost.training.dataset import Data, split_data
+from fcgboost.training.fit import Fit
+from fcgboost.training.folds import (
+    Split,
+    group_folds,
+    hash_folds,
+    n_folds_for,
+    one_split,
+    users_splits,
+)
+from fcgboost.training.layout import FitRows, Layout, MemoryLayout, MemoryRows
+from fcgboost.training.metrics import with_metrics
+from fcgboost.training.progress import ProgressLine
+from fcgboost.training.schedule import Schedule
+from fcgboost.training.scoring import Metric
+from fcgboost.training.settings import Settings
+from fcgboost.training.time_limit import TimeLimit
+from fcgboost.training.trials import Trial
+from fcgboost.training.warm_start import FitState, find_state
+
+# Without held-out rows a preset makes so many steps, in multiples of k0: with a strong ridge they
+# do no harm.
+_STEPS_OF_PRESETS = 5
+# Classes with fewer distinct rows are worth a note.
+_FEW_ROWS = 5
+
+
+@dataclass(frozen=True)
+class Job:
+    """All that a fit needs: the settings of each kind of members, the rows, and a state."""
+
+    kinds: Sequence[Settings]
+    rows: FitRows
+    #: What a single path continues, and the seed of all draws.
+    state: FitState
+    #: Remarks on the rows.
+    notes: Sequence[str] = ()
+
+    @property
+    def settings(self) -> Settings:
+        return self.kinds[0]
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether held-out rows judge members."""
+        return self.rows.n_splits > 0 or self.rows.has_validation
+
+    @property
+    def is_crossfitted(self) -> bool:
+        return self.settings.is_crossfitted and self.is_judged
+
+    @property
+    def n_paths(self) -> int:
+        """How many paths the fit makes, at most."""
+        if not self.is_crossfitted:
+            return 1
+        return len(self.kinds) * max(1, self.rows.n_splits) + self._is_refitted
+
+    @property
+    def _is_refitted(self) -> bool:
+        """Whether the best setting is fitted again, to all rows."""
+        return self.is_crossfitted and self.rows.n_splits > 0 and not self.settings.is_ensemble
+
+    def run(
+        self,
+        rules: list[StoppingRule],
+        arguments: dict[str, object],
+        limit: TimeLimit | None = None,
+    ) -> Mapping[str, object]:
+        """Fit, and return the fitted attributes.
+
+        The arguments are those that scikit-learn's callbacks get.
+        """
+        self._check_link()
+        if limit is not None:
+            limit.plan(len(self.kinds), self._is_refitted)
+            rules = [*rules, limit]
+        line = ProgressLine(int(self.settings.verbose))
+        if line.is_heard:
+            rules = [line, *rules]
+        tasks = FitTasks(arguments, self.n_paths, self.is_crossfitted)
+        schedule = Schedule(
+            rules,
+            self.n_paths,
+            tasks,
+            self._of_trial,
+        )
+        with closing(line):
+            attributes = self._fitted(schedule, limit)
+        tasks.close(lambda: attributes)
+        return attributes
+
+    def _fitted(self, schedule: Schedule, limit: TimeLimit | None) -> dict[str, object]:
+        if not self.is_crossfitted:
+            return self._of_trial(self._single(schedule))
+        result = cross_fit(
+            self.kinds,
+            self.rows,
+            # Other draws than those of the folds.
+            draw_key(self.state.key),
+            schedule,
+            limit,
+        )
+        attributes = self._attributes(result.members, result.layouts, result.held_out)
+        return attributes | self._out_of_fold(result, self._link(result.held_out))
+
+    def _single(self, schedule: Schedule) -> Trial:
+        """Fit a single path, which may continue the last one."""
+        settings = self.settings
+        layout = self.rows.lay_out(settings)
+        fit = Fit.of(settings, layout, self.state.key)
+        resume = self.state.path
+        n_steps = 0 if resume is None else resume.n_steps
+        if n_steps > fit.recipe.max_iter:
+            raise ValueError(
+                f"max_iter={fit.recipe.max_iter} is less than the {n_steps} steps that the fit "
+                "continues from: use truncate(k) for a shorter model."
+            )
+        if settings.is_preset and settings.tunes_steps and layout.judge is None:
+            limit = min(fit.recipe.max_iter, _STEPS_OF_PRESETS * fit.k0)
+            fit = replace(fit, recipe=replace(fit.recipe, max_iter=max(limit, n_steps)))
+        return fit.run(schedule, resume)
+
+    def _check_link(self) -> None:
+        """Raise a ValueError if a link is wanted but there are no rows to fit it to."""
+        if self.settings.link == "power" and not self.is_judged and self.state.link is None:
+            raise ValueError(
+                "link='power' needs held-out rows, but there are none: set cv, for example to 5, "
+                "or validation_fraction, or pass X_val and y_val; or use link='theory'."
+            )
+
+    def _of_trial(self, trial: Trial) -> dict[str, object]:
+        """Return the fitted attributes of a single path."""
+        member = trial.best_member()
+        return self._attributes([member], [trial.layout], trial.held_out(member))
+
+    def _attributes(
+        self,
+        members: Sequence[Member],
+        layouts: Sequence[Layout | None],
+        held_out: Sequence[HeldOut],
+    ) -> dict[str, object]:
+        """Return the fitted attributes; metrics of members are computed where they have layouts."""
+        link = self._link(held_out)
+        state = self.state
+        if len(members) == 1:
+            state = replace(state, path=members[0].trace, link=link)
+        return {
+            "classes_": self.rows.classes,
+            "members_": tuple(
+                with_metrics(member, layout, link) if isinstance(layout, MemoryLayout) else member
+                for member, layout in zip(members, layouts, strict=True)
+            ),
+            "link_": link,
+            "_loss_": self.settings.loss,
+            "_sample_": self.rows.sample(),
+            "_state_": state,
+            "_k0_": theory_steps(self.rows.total_weight),
+        }
+
+    def _link(self, held_out: Sequence[HeldOut]) -> PowerLink | None:
+        """Return the link to probabilities; None stands for the formula of the loss."""
+        settings = self.settings
+        has_formula = isinstance(settings.loss, ProbabilityLoss)
+        is_default = settings.link == "auto" and settings.is_preset and has_formula
+        if not (settings.link == "power" or is_default):
+            return None
+        return fit_link(held_out) if held_out else self.state.link
+
+    def _out_of_fold(self, result: CrossFit, link: PowerLink | None) -> dict[str, object]:
+        """Return the attributes that the rows held out from members give."""
+        attributes: dict[str, object] = {"cv_results_": result.results}
+        rows = self.rows
+        if not isinstance(rows, MemoryRows) or not rows.n_splits:
+            return attributes
+        decisions = []
+        for split, held_out in enumerate(result.held_out):
+            uncounted = rows.data.uncounted[rows.uncounted[split]]
+            others = decision_of(result.judged_by(split), uncounted)
+            decisions.append(np.vstack([held_out.decision, others]))
+        decision = rows.out_of_fold(decisions)
+        given = rows.as_given(decision)
+        decision = decision[: len(rows.divided.codes)]
+        is_judged = ~np.isnan(decision[:, 0])
+        scoring = "accuracy" if self.settings.scoring is None else self.settings.scoring
+        score = Metric(scoring).at(
+            rows.divided.take(is_judged),
+            self.settings.loss,
+            rows.classes,
+            link,
+        )
+        return attributes | {
+            "oof_decision_function_": given[:, 0] if given.shape[1] == 1 else given,
+            "oof_score_": score(decision[is_judged]),
+        }
+
+
+def prepare(
+    settings: Settings,
+    data: Data,
+    last: FitState | None,
+    X: Rows,
+    y: Labels,
+    groups: ArrayLike | None,
+) -> Job:
+    """Return the fit to data in this process, which may continue the last one."""
+    train = data.train
+    n_rows, n_columns = train.X.shape
+    digests = [part.digest() for part in (train, data.validation) if part is not None]
+    state = find_state(
+        settings,
+        (*data.classes.tolist(), *digests, n_columns, is_sparse(train.X)),
+        data.table_columns,
+        last,
+    )
+    if settings.validation_fraction is not None:
+        train, validation = split_data(train, settings.validation_fraction, state.key)
+        data = data._replace(train=train, validation=validation)
+    n_folds = _n_folds(settings, data)
+    if n_folds == 1:
+        settings = settings.without_folds()
+    kinds = settings.of_kinds(n_rows, n_columns if is_sparse(train.X) else 0)
+    rows = _divided(
+        settings,
+        data,
+        n_folds,
+        state.key,
+        X,
+        y,
+        groups,
+    )
+    return Job(
+        kinds,
+        rows,
+        state,
+        _notes_on_classes(data),
+    )
+
+
+def _notes_on_classes(data: Data) -> list[str]:
+    """Return a note if classes have few distinct rows."""
+    counts = np.bincount(data.train.codes, minlength=len(data.classes))
+    rare = data.classes[counts < _FEW_ROWS].tolist()
+    if not rare:
+        return []
+    return [
+        f"{len(rare)} of {len(counts)} classes have fewer than {_FEW_ROWS} distinct rows, such as "
+        f"{rare[0]!r}: predictions of such classes are uncertain, and a single row judges nothing."
+    ]
+
+
+def _divided(
+    settings: Settings,
+    data: Data,
+    n_folds: int,
+    key: int,
+    X: Rows,
+    y: Labels,
+    groups: ArrayLike | None,
+) -> MemoryRows:
+    """Return the rows with the splits that the settings ask for."""
+    train = data.train
+    cv = settings.cv
+    if cv is None or data.validation is not None:
+        return MemoryRows(data, train)
+    if not isinstance(cv, str | Integral):
+        return _users(data, users_splits(cv, X, np.asarray(y), groups))
+    if groups is not None:
+        return _users(data, group_folds(groups, max(2, n_folds), key))
+    splits = one_split(train, key) if n_folds == 1 else hash_folds(train, n_folds, key)
+    hashes = hashing.keyed(hashing.fingerprint(data.uncounted), key)
+    folds = (hashes % np.uint64(max(1, len(splits)))).astype(np.intp)
+    uncounted = [np.flatnonzero(folds == fold) for fold in range(len(splits))]
+    return MemoryRows(data, train, splits, uncounted)
+
+
+def _n_folds(settings: Settings, data: Data) -> int:
+    """Return the number of folds, if that is asked for; 1 stands for one held-out part."""
+    if isinstance(settings.cv, Integral):
+        return int(settings.cv)
+    if settings.cv != "auto" or data.validation is not None:
+        return 0
+    if settings.preset.has_one_split:
+        return 1
+    n_rows, n_columns = data.train.X.shape
+    return n_folds_for(n_rows, n_columns, 1 if len(data.classes) == 2 else len(data.classes))
+
+
+def _users(data: Data, splits: Sequence[Split]) -> MemoryRows:
+    """Return the rows as given with splits of all rows of X."""
+    mapped = []
+    uncounted = []
+    for number, (train, test) in enumerate(splits):
+        part = Split(_among(data.kept, train, data.n_rows), _among(data.kept, test, data.n_rows))
+        counts = np.bincount(data.given.codes[part.train], minlength=len(data.classes))
+        missing = data.classes[counts == 0].tolist()
+        if missing:
+            raise ValueError(
+                f"The training part of fold {number} has no row of the classes {missing}: use "
+                "folds with every class in every training part."
+            )
+        # Rows of weight zero alone judge nothing.
+        if len(part.test):
+            mapped.append(part)
+            uncounted.append(_among(data.others, test, data.n_rows))
+    return MemoryRows(data, data.given, mapped, uncounted)
+
+
+def _among(rows: Codes, chosen: Codes, n_rows: int) -> Codes:
+    """Return the positions of chosen rows of X among some of its rows, if they are there."""
+    positions = np.full(n_rows, -1)
+    positions[rows] = np.arange(len(rows))
+    found: Codes = positions[chosen]
+    return found[found >= 0]

@@ -1,0 +1,110 @@
+"""What a column is, as its cells tell, and what is said about it."""
+
+import datetime
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fcgboost.tables import CategoryColumn
+from tests.suites.tables import encode, learn, notes_on, numbers
+
+
+def test_a_few_stray_texts_leave_a_column_one_of_numbers() -> None:
+    texts = [f"{i}.5" for i in range(99)] + ["unknown", ""]
+    column = learn(pd.Series(texts, dtype=object))
+    assert column == numbers(49.5, True, accepts_text=True)
+    note = "'a': 99 of 100 values are numbers, but not 'unknown'; these count as missing."
+    assert notes_on(texts) == (note,)
+    assert encode(column, np.array(["3", "n.a.", 4.0, None], dtype=object)).tolist() == [
+        *([3.0, 0.0], [49.5, 1.0], [4.0, 0.0], [49.5, 1.0]),
+    ]
+    mixed = pd.Series([*range(40), "none", "?"], dtype=object)
+    assert learn(mixed) == numbers(19.5, True, accepts_text=True)
+    assert notes_on(mixed)[0].endswith("but not 'none', '?'; these count as missing.")
+    assert learn(pd.Series([*range(40), [3], (4,)], dtype=object)) == learn(mixed)
+    with pytest.raises(ValueError, match="is infinite"):
+        column.read(np.array(["inf"], dtype=object))
+    with pytest.raises(ValueError, match="is not a number"):
+        column.read(np.array([datetime.date(2020, 1, 1)], dtype=object))
+
+
+def test_a_few_stray_texts_leave_a_column_one_of_dates() -> None:
+    texts = [f"1970-01-{day:02}" for day in range(2, 31)] + ["soon"]
+    column = learn(pd.Series(texts, dtype=object))
+    assert column == numbers(15.0, True, "days", [("weekday", 3.0)], accepts_text=True)
+    note = "'a': 29 of 30 values are dates, but not 'soon'; these count as missing."
+    assert notes_on(texts) == (note,)
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ["007", "8", "9"],
+        ["1,23", "1,234.5", "7"],  # in one style the first is none, in the other the second
+        ["1,2,3", "4", "5"],
+        ["0,123", "1,234.5", "7"],  # a thousand does not begin with 0
+        ["1_000", "2", "3"],
+        ["inf", "2", "3"],
+        ["2020-01-01", "7", "8"],
+    ],
+)
+def test_texts_of_no_one_style_are_categories(texts) -> None:
+    assert isinstance(learn(pd.Series(texts * 2, dtype=object)), CategoryColumn)
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        [f"{i % 9:02}" for i in range(100)],
+        [str(i % 9) for i in range(94)] + ["x"] * 6,
+        [str(i % 9) for i in range(19)] + ["x"],
+        [f"{i % 9:03}" for i in range(99)] + ["x"],
+    ],
+)
+def test_codes_stay_texts(texts) -> None:
+    assert isinstance(learn(pd.Series(texts, dtype=object)), CategoryColumn)
+
+
+def test_a_category_stays_one_though_most_of_it_are_numbers() -> None:
+    values = pd.Categorical([*(i % 9 for i in range(99)), "x"])
+    assert isinstance(learn(values), CategoryColumn)
+
+
+@pytest.mark.parametrize(
+    ("values", "note"),
+    [
+        (range(30), "'a' looks like a row number: drop it if it is one."),
+        (np.random.default_rng(0).permutation(40)[:30], "'a' looks like a row number"),
+        ([12345678901234567 + i for i in range(30)], "'a' looks like a row number"),
+        ([float(i * i) for i in range(30)], "'a' looks like a row number"),
+        (["$1", "$2", "$3"] * 9, "texts such as '$1' look like numbers but are read as categories"),
+        (["1 %", "2%", "3%"] * 9, "such as '1 %' look like numbers"),
+        (["12,34", "56", "2,345.5"] * 9, "such as '12,34' look like numbers"),
+        (["31.12.2020", "1.1.2021"] * 9, "such as '31.12.2020' look like dates.*as 2020-12-31"),
+        (["12/31/2020", "1/1/21 10:00"] * 9, "such as '12/31/2020' look like dates"),
+        (["12", "7"] * 9, "'a' holds numbers as text: they are read as numbers."),
+        (["2020-01-01", "2020-01-02"] * 9, "'a' holds dates as text: they are read as dates."),
+    ],
+)
+def test_what_the_owner_of_a_table_should_know(values, note) -> None:
+    assert any(re.search(note.replace("$", r"\$"), one) for one in notes_on(values))
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [i % 7 for i in range(30)],
+        np.random.default_rng(0).normal(size=30),
+        np.random.default_rng(0).choice(10**6, 30, replace=False),
+        np.random.default_rng(0).choice(300, 30, replace=False),
+        ["x", "y", "z"] * 10,
+        ["007", "008"] * 15,
+        ["1.2.3", "1.2.4"] * 15,
+        pd.Categorical(["1", "2"] * 15),
+        [True, False] * 15,
+    ],
+)
+def test_nothing_is_said_about_what_is_as_it_should_be(values) -> None:
+    assert notes_on(values) == ()

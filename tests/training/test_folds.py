@@ -1,0 +1,185 @@
+"""Folds: how many there are, which rows share one, and what they do not depend on."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from sklearn.model_selection import KFold, RepeatedKFold, TimeSeriesSplit
+
+from fcgboost import hashing
+from fcgboost.training.dataset import DataSet
+from fcgboost.training.folds import (
+    SHARE,
+    group_folds,
+    hash_folds,
+    n_folds_for,
+    one_split,
+    users_splits,
+)
+
+
+@pytest.mark.parametrize(
+    ("n_entries", "n_folds"),
+    [
+        (1, 8),
+        (60_000, 8),
+        (60_001, 5),
+        (400_000, 5),
+        (400_001, 3),
+        (16_000_000, 3),
+        (16_000_001, 1),
+        (10**9, 1),
+    ],
+)
+def test_few_rows_have_more_folds_and_very_many_one_part(n_entries: int, n_folds: int) -> None:
+    assert n_folds_for(n_entries, 1, 1) == n_folds
+    assert n_folds_for(1, n_entries, 1) == n_folds
+    assert n_folds_for(1, 1, n_entries) == n_folds
+
+
+@given(st.integers(1, 10**4), st.integers(1, 200), st.integers(1, 50))
+def test_more_rows_columns_or_classes_never_have_more_folds(n: int, d: int, c: int) -> None:
+    n_folds = n_folds_for(n, d, c)
+    assert n_folds_for(2 * n, d, c) == n_folds_for(n, 2 * d, c) == n_folds_for(n, d, 2 * c)
+    assert n_folds_for(2 * n, d, c) <= n_folds
+
+
+def make_rows(seed: int, n_rows: int, n_classes: int) -> DataSet:
+    """Give rows of few distinct values, of which many are equal, each class at least once."""
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 6, (n_rows, 2)).astype(float)
+    codes = np.concatenate([np.arange(n_classes), rng.integers(0, n_classes, n_rows - n_classes)])
+    return DataSet.of(X, codes, np.ones(n_rows))
+
+
+def naive_folds(rows: DataSet, n_folds: int, key: int) -> list[int]:
+    """Return the fold of each row: its rank in its class plus the class, -1 for lone rows."""
+    distinct: dict[int, list[int]] = {}
+    hashes = [
+        int(hashing.mix(int(one) ^ hashing.derive(key, 0))) for one in rows.row_hashes.tolist()
+    ]
+    for code, value in zip(rows.codes.tolist(), hashes, strict=True):
+        values = distinct.setdefault(code, [])
+        if value not in values:
+            values.append(value)
+    n_folds = min(n_folds, max(map(len, distinct.values())))
+    folds = []
+    for code, value in zip(rows.codes.tolist(), hashes, strict=True):
+        values = sorted(distinct[code])
+        folds.append((values.index(value) + code) % n_folds if len(values) > 1 else -1)
+    return folds
+
+
+def folds_of(splits: list[Any], n_rows: int) -> list[int]:
+    folds = np.full(n_rows, -1)
+    for i, split in enumerate(splits):
+        assert (folds[split.test] == -1).all()
+        folds[split.test] = i
+    return folds.tolist()
+
+
+data_sets = st.tuples(st.integers(0, 10**6), st.integers(6, 60), st.integers(2, 5))
+
+
+@given(data_sets, st.integers(2, 8), st.integers(0, 2**31))
+@example((3, 6, 5), 8, 0)
+def test_folds_are_ranks_of_hashes_in_a_class(parameters: Any, n_folds: int, key: int) -> None:
+    rows = make_rows(*parameters)
+    splits = hash_folds(rows, n_folds, key)
+    expected = naive_folds(rows, n_folds, key)
+    found = folds_of(splits, len(rows.codes))
+    assert found == expected
+    for split in splits:
+        assert len(split.test) > 0
+        assert sorted([*split.train, *split.test]) == list(range(len(rows.codes)))
+        # No training part lacks a class.
+        assert set(rows.codes[split.train]) == set(rows.codes)
+
+
+@given(data_sets, st.integers(2, 8))
+def test_equal_rows_of_a_class_share_a_fold(parameters: Any, n_folds: int) -> None:
+    rows = make_rows(*parameters)
+    folds = folds_of(hash_folds(rows, n_folds, 7), len(rows.codes))
+    by_row: dict[Any, set[int]] = {}
+    for row, code, fold in zip(rows.X.tolist(), rows.codes.tolist(), folds, strict=True):
+        by_row.setdefault((*row, code), set()).add(fold)
+    assert all(len(own) == 1 for own in by_row.values())
+
+
+@given(data_sets, st.integers(2, 8), st.randoms(use_true_random=False))
+def test_folds_do_not_depend_on_order_or_repetition(
+    parameters: Any, n_folds: int, random: Any
+) -> None:
+    rows = make_rows(*parameters)
+    n = len(rows.codes)
+    folds = folds_of(hash_folds(rows, n_folds, 3), n)
+    order = np.array(random.sample([*range(n), *range(n)], 2 * n))
+    again = DataSet.of(rows.X[order], rows.codes[order], np.ones(2 * n))
+    assert folds_of(hash_folds(again, n_folds, 3), 2 * n) == [folds[i] for i in order]
+
+
+def test_a_class_of_one_distinct_row_is_always_trained_on() -> None:
+    X = np.array([[0.0], [1.0], [2.0], [3.0], [9.0], [9.0]])
+    rows = DataSet.of(X, np.array([0, 0, 1, 1, 2, 2]), np.ones(6))
+    splits = hash_folds(rows, 5, 0)
+    assert len(splits) == 2
+    for split in splits:
+        assert {4, 5} <= set(split.train.tolist())
+
+
+def test_without_two_distinct_rows_of_a_class_there_are_no_folds() -> None:
+    rows = DataSet.of(np.array([[0.0], [1.0], [1.0]]), np.array([0, 1, 1]), np.ones(3))
+    assert hash_folds(rows, 5, 0) == []
+    assert one_split(rows, 0) == []
+
+
+@given(st.integers(0, 10**6), st.integers(40, 200))
+def test_one_split_holds_out_a_quarter_of_each_class(seed: int, n_rows: int) -> None:
+    rng = np.random.default_rng(seed)
+    rows = DataSet.of(rng.random((n_rows, 2)), np.arange(n_rows) % 3, np.ones(n_rows))
+    (split,) = one_split(rows, seed)
+    assert sorted([*split.train, *split.test]) == list(range(n_rows))
+    for code in range(3):
+        size = int((rows.codes == code).sum())
+        assert SHARE * size <= (rows.codes[split.test] == code).sum() < SHARE * size + 1
+
+
+@given(st.lists(st.sampled_from("abcdefgh"), min_size=2, max_size=50), st.integers(2, 6))
+def test_rows_of_a_group_share_a_fold(groups: list[str], n_folds: int) -> None:
+    n_groups = len(set(groups))
+    if n_groups < 2:
+        with pytest.raises(ValueError, match="groups has one group only"):
+            group_folds(groups, n_folds, 0)
+        return
+    splits = group_folds(groups, n_folds, 0)
+    assert len(splits) == min(n_folds, n_groups)
+    folds = folds_of(splits, len(groups))
+    by_group = {
+        group: {f for f, g in zip(folds, groups, strict=True) if g == group} for group in groups
+    }
+    assert all(len(own) == 1 for own in by_group.values())
+    sizes = np.bincount([min(own) for own in by_group.values()])
+    assert sizes.max() - sizes.min() <= 1
+
+
+@pytest.mark.parametrize(
+    "cv", [KFold(3), TimeSeriesSplit(3), RepeatedKFold(n_splits=2, n_repeats=2, random_state=0)]
+)
+def test_splits_of_the_users_are_theirs(cv: Any) -> None:
+    X = np.zeros((20, 1))
+    y = np.arange(20) % 2
+    expected = list(cv.split(X, y))
+    for given_splits in (cv, expected, iter(expected)):
+        splits = users_splits(given_splits, X, y, None)
+        for split, (train, test) in zip(splits, expected, strict=True):
+            np.testing.assert_array_equal(split.train, train)
+            np.testing.assert_array_equal(split.test, test)
+
+
+def test_masks_select_what_positions_do() -> None:
+    mask = np.arange(12) % 3 == 0
+    (split,) = users_splits([(~mask, mask)], np.zeros((12, 1)), np.arange(12) % 2, None)
+    np.testing.assert_array_equal(split.train, np.flatnonzero(~mask))
+    np.testing.assert_array_equal(split.test, np.flatnonzero(mask))

@@ -1,0 +1,62 @@
+"""A decision value of exactly zero stands for the first class, whoever is asked."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from fcgboost import FCGBoostClassifier, SquaredHinge
+from fcgboost.calibration import PowerLink, labels_of, probabilities_of
+from fcgboost.training.scoring import make_sums
+from tests.suites.strategies import simulation
+
+
+def undecided(n_classes: int) -> tuple[FCGBoostClassifier, np.ndarray]:
+    """Give a model whose decision values are all zero."""
+    data = simulation(40, 0.2, seed=0)
+    y = data.y if n_classes == 2 else np.digitize(data.X[:, 1], [0.3, 0.7])
+    clf = FCGBoostClassifier("relu", max_iter=2, random_state=0).fit(data.X, y)
+    (member,) = clf.members_
+    model = replace(member.model, coef=0.0 * clf.atom_coef_, intercept=0.0 * clf.intercept_)
+    clf.members_ = (replace(member, model=model),)
+    return clf, data.X
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_who_is_undecided_predicts_the_first_class(n_classes: int) -> None:
+    clf, X = undecided(n_classes)
+    assert not clf.decision_function(X).any()
+    assert set(clf.predict(X)) == {clf.classes_[0]}
+    np.testing.assert_allclose(clf.predict_proba(X), 1.0 / n_classes)
+
+
+def test_the_first_of_equal_classes_wins() -> None:
+    decision = np.array([[0.5, 0.5, 0.0], [-1.0, 2.0, 2.0], [0.0, 0.0, 0.0]])
+    assert labels_of(decision, np.array(["a", "b", "c"])).tolist() == ["a", "b", "a"]
+    two = np.array([-1e-300, 0.0, -0.0, 1e-300])
+    assert labels_of(two, np.array(["no", "yes"])).tolist() == ["no", "no", "no", "yes"]
+
+
+@pytest.mark.parametrize("link", [None, PowerLink(2.0, 0.5)])
+def test_no_class_is_more_probable_at_zero(link: PowerLink | None) -> None:
+    for decision in (np.zeros(3), np.zeros((3, 4))):
+        found = probabilities_of(SquaredHinge(), link, decision)
+        np.testing.assert_array_equal(found, 0.5 if decision.ndim == 1 else 0.25)
+
+
+def test_steps_are_scored_by_the_classes_that_are_predicted() -> None:
+    codes, counts = np.array([0, 1, 1]), np.array([1.0, 2.0, 4.0])
+    sums = make_sums(codes, 2, counts, is_smoothed=False)
+    assert sums(np.array([[0.0], [0.0], [1e-300]])) == 5.0
+    sums = make_sums(codes, 3, counts, is_smoothed=False)
+    assert sums(np.array([[1.0, 1.0, 0.0], [0.0, 1.0, 1.0], [0.0, 0.0, 0.0]])) == 3.0
+
+
+def test_a_loss_beside_hits_is_that_of_an_output_and_never_of_what_is_right() -> None:
+    codes, counts = np.array([0, 1, 2]), np.array([2.0, 1.0, 1.0])
+    sums = make_sums(codes, 3, counts, is_smoothed=True)
+    right = np.array([[3.0, -2.0, -1.0], [-1.0, 1.0, -5.0], [-1.0, -1.0, 2.0]])
+    assert sums(right) == 4.0
+    # Of every row one output costs 1, the others 4 and 0: 5 / 3 on average.
+    wrong = np.array([[0.0, 1.0, -1.0], [1.0, 0.0, -1.0], [1.0, -1.0, 0.0]])
+    assert sums(wrong) == pytest.approx(-0.5 * 4.0 * 5.0 / 3.0)
