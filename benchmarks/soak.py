@@ -182,12 +182,14 @@ def run(minutes: float, seed: int) -> list[str]:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 text=True,
+                start_new_session=True,
             )
             kill = chance.random() < 0.3
             try:
                 out, error = child.communicate(timeout=chance.uniform(3, 15) if kill else PATIENCE)
             except subprocess.TimeoutExpired:
-                child.kill()
+                # With what it has forked, which would keep the pipes open.
+                os.killpg(child.pid, signal.SIGKILL)
                 out, error = child.communicate()
                 n_kills += kill
                 if not kill:

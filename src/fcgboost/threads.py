@@ -57,11 +57,18 @@ class SharedLimit:
         #: The libraries and their usual numbers of threads, while the limit is set.
         self._before: list[tuple[LibController, int]] = []
         self._start_anew()
-        os.register_at_fork(after_in_child=self._start_anew)
+        # OpenBLAS sets the number under a lock of its own. A child forked meanwhile would inherit
+        # that lock held, and wait for ever: a fork waits until no thread sets the number.
+        os.register_at_fork(
+            before=lambda: self._lock.acquire(),
+            after_in_parent=lambda: self._lock.release(),
+            after_in_child=self._start_anew,
+        )
 
     def _start_anew(self) -> None:
         """Begin without fits; a forked child has none, whatever its parent was doing."""
-        self._lock = threading.Lock()
+        # Reentrant: a signal handler may fork while its own thread holds it.
+        self._lock = threading.RLock()
         self._inside = WeakSet[_Inside]()
         self._restore()
 

@@ -79,6 +79,38 @@ def test_a_lock_that_was_held_is_open_after_a_fork():
     inside.__exit__(None, None, None)
 
 
+@needs_fork
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded")
+def test_no_fork_happens_while_a_thread_sets_the_number_of_blas_threads(monkeypatch):
+    """OpenBLAS has a lock around that, which a child would inherit held."""
+    lock, is_setting = threading.Lock(), threading.Event()
+
+    class Library:
+        def set_num_threads(self, number):
+            with lock:
+                is_setting.set()
+                time.sleep(0.05)
+
+    monkeypatch.setattr(threads, "_blas_libraries", lambda: [(Library(), 2)])
+    limit = SharedLimit()
+
+    def fit():
+        with limit.one_thread():
+            pass
+
+    def can_set():
+        Library().set_num_threads(2)
+        return True
+
+    for _ in range(3):
+        other = threading.Thread(target=fit)
+        is_setting.clear()
+        other.start()
+        is_setting.wait()
+        assert in_child(can_set) == 0
+        other.join()
+
+
 def test_an_attribute_is_computed_once_and_needs_no_lock():
     class Circle:
         def __init__(self):
