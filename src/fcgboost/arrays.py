@@ -58,9 +58,9 @@ def is_sparse(array: object) -> TypeGuard[SparseMatrix]:
 
 def to_numpy(array: Matrix) -> Array:
     """Return a dense NumPy array."""
-    if is_tensor(array):
-        return np.asarray(array.cpu())
-    return np.asarray(array.toarray() if is_sparse(array) else array)
+    if isinstance(array, np.ndarray):
+        return array
+    return np.asarray(array.cpu() if is_tensor(array) else array.toarray())
 
 
 def differ(first: Array, second: Array) -> Flags:

@@ -133,9 +133,11 @@ class Step:
 
     def __post_init__(self) -> None:
         # Leaves are locked where they are made: steps share most of them.
-        arrays = (self.chosen, self.scores, self.objectives, self.coef, self.intercept)
-        for array in (*arrays, self.removed, self.removed_atoms):
+        for array in (self.chosen, self.scores, self.objectives, self.coef, self.intercept):
             array.setflags(write=False)
+        for array in (self.removed, self.removed_atoms):
+            if array.size:
+                array.setflags(write=False)
 
     def __repr__(self) -> str:
         score = self.validation_score

@@ -103,19 +103,26 @@ class UnionDictionary(Dictionary):
     def members(self, atoms: Matrix, n_features: int) -> Iterator[Member]:
         """Yield the atoms of each family that has some."""
         numbers = to_numpy(atoms[:, 0])
-        for number, family in enumerate(self.families):
+        if len(numbers) and (numbers == numbers[0]).all():
+            # What one family proposes in its turn: all are its, and nothing is copied.
+            yield self._member(int(numbers[0]), np.arange(len(numbers)), atoms, n_features)
+            return
+        for number in range(len(self.families)):
             positions = np.flatnonzero(numbers == number)
             if len(positions):
-                rows = atoms if len(positions) == len(numbers) else atoms[positions]
-                seen = self.seen(number, n_features)
-                width = family.n_parameters(seen.stop - seen.start)
-                rows = family.trimmed(rows[:, 1 : 1 + width])
-                yield Member(
-                    family,
-                    positions,
-                    rows,
-                    seen,
-                )
+                yield self._member(number, positions, atoms[positions], n_features)
+
+    def _member(self, number: int, positions: Codes, atoms: Matrix, n_features: int) -> Member:
+        """Return the atoms of one family, given their rows in the union."""
+        family = self.families[number]
+        seen = self.seen(number, n_features)
+        width = family.n_parameters(seen.stop - seen.start)
+        return Member(
+            family,
+            positions,
+            family.trimmed(atoms[:, 1 : 1 + width]),
+            seen,
+        )
 
 
 class TableUnion(UnionDictionary):
