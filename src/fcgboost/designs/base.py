@@ -19,7 +19,7 @@ conjugate gradients.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -411,18 +411,3 @@ class Design(ABC):
         has_constant : bool
         n_outputs : int, default=1
         """
-
-    def once(self, name: Hashable, make: Callable[[], Any]) -> Any:
-        """Return the cached result of `make` under a name; another name replaces it.
-
-        For what depends only on data and dictionary: the paths of a fit share it.
-        """
-        cache = vars(self).setdefault("_cache", {})
-        if name not in cache:
-            cache.clear()
-            cache[name] = make()
-        return cache[name]
-
-    def clear_cache(self) -> None:
-        """Drop the cached result, which refers to the design and would keep it alive."""
-        vars(self).pop("_cache", None)

@@ -268,16 +268,17 @@ class MemoryDesign(Design):
         assert isinstance(self.dictionary, TreeDictionary)
         return self.dictionary
 
+    @cached
+    def _grower(self) -> Any:
+        return self.device.grower(self.trees, self.inputs, self.weights)
+
     def grow(self, residuals: Residuals) -> tuple[Any, Sums]:
         atoms = []
         trees = []
-        grower = self.once(
-            "grower", lambda: self.device.grower(self.trees, self.inputs, self.weights)
-        )
         for residual in residuals.matrix.T:
-            atom = grower.grow(residual, self.weights, 0)
+            atom = self._grower.grow(residual, self.weights, 0)
             atoms.append(atom)
-            trees.append(self.tree(grower.leaves, len(self.trees.leaf_values(atom))))
+            trees.append(self.tree(self._grower.leaves, len(self.trees.leaf_values(atom))))
         stacked = stack_rows(atoms)
         return stacked, self.tree_sums(stacked, trees, residuals)
 

@@ -85,14 +85,8 @@ class LearnedCandidates(Selection):
         if design.is_sparse:
             width = max(family.n_dense(width) for family in design.dictionary.families)
         n_rows = max(self.size, min(self.max_rows, _ENTRIES // width))
-        # Bins and standardised rows belong to the rows: all paths share them unless rows are drawn.
-        is_drawn = n_rows < design.n_rows
-        name = (_Learner, key if is_drawn else None, *vars(self).values())
-
-        def learner() -> _Learner:
-            return _Learner(self, design, design.subsample(n_rows, key))
-
-        return partial(design.once(name, learner).choose, design, key)
+        learner = _Learner(self, design, design.subsample(n_rows, key))
+        return partial(learner.choose, design, key)
 
     def proximities(self) -> tuple[float, float]:
         """Return the largest proximity, and the largest proximity times the weight of the rows."""
@@ -116,7 +110,7 @@ def _grow(design: Design, request: Request) -> list[Choice | None]:
 
 
 class _Learner:
-    """Learns atoms on some rows; paths share it."""
+    """Learns atoms on some rows."""
 
     def __init__(self, selection: LearnedCandidates, design: Design, subsample: Subsample) -> None:
         dictionary = design.dictionary

@@ -108,7 +108,6 @@ class Fit:
             ),
             resume,
         )
-        self.layout.design.clear_cache()
         trial = self._trial(traces, status)
         schedule.tasks.end_path(lambda: schedule.attributes(trial))
         return trial
