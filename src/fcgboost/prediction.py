@@ -386,6 +386,8 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
             short.members_ = tuple(
                 member.truncated(k if is_path else min(k, member.n_iter)) for member in members
             )
+            for name in ("oof_decision_function_", "oof_score_"):
+                short.__dict__.pop(name, None)
         return short
 
     def _fitted(self) -> tuple[Member, ...]:

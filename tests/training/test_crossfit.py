@@ -219,7 +219,16 @@ def test_a_kind_without_weight_is_given_up_and_not_kept(
     np.testing.assert_allclose(model.oof_decision_function_, expected, rtol=1e-12)
     if enough == 1.0:
         assert starts == [(6, 1), (6, 1), (4, 2), (4, 3)]
-        assert set(model.cv_results_["param_dictionary"]) == {"UnionDictionary"}
+        # The kind that was given up keeps the score of the first fold.
+        by_fold = {
+            name: [
+                np.isfinite(model.cv_results_[f"split{i}_test_score"][rows]).all() for i in range(3)
+            ]
+            for name in ("UnionDictionary", "TreeDictionary")
+            for rows in [model.cv_results_["param_dictionary"] == name]
+        }
+        assert by_fold["UnionDictionary"] == [True, True, True]
+        assert by_fold["TreeDictionary"] == [True, False, False]
     else:
         assert starts == [(6, fold) for fold in (1, 1, 2, 2, 3, 3)]
 

@@ -149,11 +149,13 @@ def test_one_split_holds_out_a_quarter_of_each_class(seed: int, n_rows: int) -> 
 @given(st.lists(st.sampled_from("abcdefgh"), min_size=2, max_size=50), st.integers(2, 6))
 def test_rows_of_a_group_share_a_fold(groups: list[str], n_folds: int) -> None:
     n_groups = len(set(groups))
+    # A single class, which every fold has.
+    codes = np.zeros(len(groups), dtype=np.intp)
     if n_groups < 2:
         with pytest.raises(ValueError, match="groups has one group only"):
-            group_folds(groups, n_folds, 0)
+            group_folds(groups, codes, n_folds, 0)
         return
-    splits = group_folds(groups, n_folds, 0)
+    splits = group_folds(groups, codes, n_folds, 0)
     assert len(splits) == min(n_folds, n_groups)
     folds = folds_of(splits, len(groups))
     by_group = {
@@ -162,6 +164,44 @@ def test_rows_of_a_group_share_a_fold(groups: list[str], n_folds: int) -> None:
     assert all(len(own) == 1 for own in by_group.values())
     sizes = np.bincount([min(own) for own in by_group.values()])
     assert sizes.max() - sizes.min() <= 1
+
+
+def test_one_part_of_groups_is_about_a_quarter() -> None:
+    groups = np.arange(400) // 5
+    (split,) = group_folds(groups, np.arange(400) % 3, 1, 0)
+    assert len(split.test) == 100
+    assert not set(groups[split.train]) & set(groups[split.test])
+
+
+def test_a_class_within_one_fold_is_always_trained_on() -> None:
+    groups = np.arange(60) // 6
+    codes = np.arange(60) % 2
+    codes[groups == 4] = 2
+    splits = group_folds(groups, codes, 3, 0)
+    folds = np.array(folds_of(splits, 60))
+    assert (folds[groups == 4] == -1).all()
+    assert set(folds[groups != 4]) == {0, 1, 2}
+    assert all(set(codes[split.train]) == {0, 1, 2} for split in splits)
+    with pytest.raises(ValueError, match="Every class lies within the groups of one fold"):
+        group_folds(codes, codes, 3, 0)
+
+
+def test_groups_are_one_for_each_row_and_of_one_type() -> None:
+    codes = np.zeros(10, dtype=np.intp)
+    for n in (9, 11):
+        with pytest.raises(ValueError, match=rf"groups has the shape \({n},\), but X has 10 rows"):
+            group_folds(np.arange(n), codes, 2, 0)
+    with pytest.raises(ValueError, match="pass numbers alone, or texts alone"):
+        group_folds(np.array(["a", None] * 5, dtype=object), codes, 2, 0)
+
+
+def test_no_splits_are_an_error() -> None:
+    y = np.arange(12) % 2
+    used_up = iter([(np.arange(6), np.arange(6, 12))])
+    list(used_up)
+    for cv in ([], used_up):
+        with pytest.raises(ValueError, match="cv gives no split"):
+            users_splits(cv, np.zeros((12, 1)), y, None)
 
 
 @pytest.mark.parametrize(

@@ -93,6 +93,7 @@ def cross_fit(
     splits: Sequence[int | None] = range(rows.n_splits) if rows.n_splits else [None]
     is_average = kinds[0].is_ensemble
     trials: dict[int, list[Trial]] = {kind: [] for kind in range(len(kinds))}
+    given_up = list[_Round]()
     is_settled = False
     for number, split in enumerate(splits):
         if limit is not None and not limit.allows_split():
@@ -117,17 +118,26 @@ def cross_fit(
         if not is_settled and len(trials) > 1 and n_judged >= _ENOUGH_WEIGHT:
             is_settled = True
             so_far = list(map(_Round.of, trials.values()))
-            for kind, weight in zip(list(trials), blend(so_far), strict=True):
+            for kind, weight, part in zip(list(trials), blend(so_far), so_far, strict=True):
                 if weight == 0.0:
+                    given_up.append(part)
                     del trials[kind]
                     schedule.n_paths -= len(splits) - number - 1
     rounds = {kind: _Round.of(of_kind) for kind, of_kind in trials.items()}
+    results = results_table([(part.trials, part.best) for part in (*rounds.values(), *given_up)])
     if is_average:
-        return _average(list(rounds.values()))
+        return _average(list(rounds.values()), results)
     kind = min(rounds, key=lambda kind: _risk(kinds[kind].loss, rounds[kind].held_out))
     if not rows.n_splits:
-        return _average([rounds[kind]])
-    return _refitted(kinds[kind], rows, rounds[kind], key, schedule)
+        return _average([rounds[kind]], results)
+    return _refitted(
+        kinds[kind],
+        rows,
+        rounds[kind],
+        key,
+        schedule,
+        results,
+    )
 
 
 def _try(
@@ -152,7 +162,7 @@ def _try(
     return fit.run(schedule)
 
 
-def _average(rounds: Sequence[_Round]) -> CrossFit:
+def _average(rounds: Sequence[_Round], results: Mapping[str, Array]) -> CrossFit:
     """Return the weighted average of all members."""
     weights = blend(rounds)
     members: list[Member] = []
@@ -167,7 +177,7 @@ def _average(rounds: Sequence[_Round]) -> CrossFit:
         layouts=layouts,
         held_out=_blended(rounds, weights),
         is_average=True,
-        results=results_table([(part.trials, part.best) for part in rounds]),
+        results=results,
     )
 
 
@@ -177,6 +187,7 @@ def _refitted(
     chosen: _Round,
     key: int,
     schedule: Schedule,
+    results: Mapping[str, Array],
 ) -> CrossFit:
     """Return one path, fitted to all rows with the best ridge and number of steps."""
     layout = rows.lay_out(settings)
@@ -194,7 +205,7 @@ def _refitted(
         layouts=[trial.layout],
         held_out=chosen.held_out,
         is_average=False,
-        results=results_table([(chosen.trials, best)]),
+        results=results,
     )
 
 

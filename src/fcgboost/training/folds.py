@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.model_selection import check_cv
 
 from fcgboost import hashing
@@ -67,9 +67,18 @@ def hash_folds(rows: DataSet, n_folds: int, key: int) -> list[Split]:
     return _splits(folds, n_folds)
 
 
-def group_folds(groups: ArrayLike, n_folds: int, key: int) -> list[Split]:
-    """Return folds that keep groups together, by their hashes."""
-    labels, codes = np.unique(np.asarray(groups), return_inverse=True)
+def group_folds(
+    groups: ArrayLike,
+    codes: Codes,
+    n_folds: int,
+    key: int,
+) -> list[Split]:
+    """Return folds that keep groups together, by their hashes; 1 fold is one held-out part.
+
+    Rows of a class that only one fold would hold out are in every training part. `codes` are the
+    classes of the rows, -1 for those that do not count.
+    """
+    labels, numbers = _groups(groups, len(codes))
     if len(labels) < 2:
         raise ValueError("groups has one group only: folds need at least two.")
     hashes = hashing.keyed(
@@ -77,8 +86,32 @@ def group_folds(groups: ArrayLike, n_folds: int, key: int) -> list[Split]:
     )
     ranks = np.empty(len(labels), dtype=np.intp)
     ranks[hashing.order_of(hashes)] = np.arange(len(labels))
-    n_folds = min(n_folds, len(labels))
-    return _splits(ranks[codes] % n_folds, n_folds)
+    n_parts = min(round(1.0 / SHARE) if n_folds == 1 else n_folds, len(labels))
+    folds = ranks[numbers] % n_parts
+    for code in range(codes.max() + 1):
+        rows = np.flatnonzero(codes == code)
+        if (folds[rows] == folds[rows[0]]).all():
+            folds[rows] = -1
+    if (folds[codes >= 0] < 0).all():
+        raise ValueError(
+            "Every class lies within the groups of one fold, so that no fold can be held out: use "
+            "more groups, or cv=None."
+        )
+    return _splits(folds, min(n_folds, n_parts))
+
+
+def _groups(groups: ArrayLike, n_rows: int) -> tuple[NDArray[np.generic], Codes]:
+    """Return the distinct groups, and their number for each row."""
+    names = np.asarray(groups)
+    if names.shape != (n_rows,):
+        raise ValueError(f"groups has the shape {names.shape}, but X has {n_rows} rows.")
+    try:
+        labels, numbers = np.unique(names, return_inverse=True)
+    except TypeError as error:
+        raise ValueError(
+            f"groups cannot be sorted ({error}): pass numbers alone, or texts alone."
+        ) from error
+    return labels, numbers
 
 
 def users_splits(
@@ -88,10 +121,15 @@ def users_splits(
     groups: ArrayLike | None,
 ) -> list[Split]:
     """Return the splits of a splitter or an iterable over the rows as given."""
-    return [
+    splits = [
         Split(_positions(train, len(y)), _positions(test, len(y)))
         for train, test in check_cv(cv, y, classifier=True).split(X, y, groups)
     ]
+    if not splits:
+        raise ValueError(
+            "cv gives no split. A generator can be used once only: pass a list of its splits."
+        )
+    return splits
 
 
 def _positions(rows: ArrayLike, n_rows: int) -> Codes:

@@ -33,7 +33,7 @@ from fcgboost.training.layout import FitRows, Layout, MemoryLayout, MemoryRows
 from fcgboost.training.metrics import with_metrics
 from fcgboost.training.progress import ProgressLine
 from fcgboost.training.schedule import Schedule
-from fcgboost.training.scoring import Metric
+from fcgboost.training.scoring import held_out_score
 from fcgboost.training.settings import Settings
 from fcgboost.training.time_limit import TimeLimit
 from fcgboost.training.trials import Trial
@@ -204,7 +204,8 @@ class Job:
         decision = decision[: len(rows.divided.codes)]
         is_judged = ~np.isnan(decision[:, 0])
         scoring = "accuracy" if self.settings.scoring is None else self.settings.scoring
-        score = Metric(scoring).at(
+        score = held_out_score(
+            scoring,
             rows.divided.take(is_judged),
             self.settings.loss,
             rows.classes,
@@ -287,12 +288,21 @@ def _divided(
     if not isinstance(cv, str | Integral):
         return _users(data, users_splits(cv, X, np.asarray(y), groups))
     if groups is not None:
-        return _users(data, group_folds(groups, max(2, n_folds), key))
+        codes = np.full(data.n_rows, -1)
+        codes[data.kept] = data.given.codes
+        return _users(data, group_folds(groups, codes, n_folds, key))
     splits = one_split(train, key) if n_folds == 1 else hash_folds(train, n_folds, key)
-    hashes = hashing.keyed(hashing.fingerprint(data.uncounted), key)
-    folds = (hashes % np.uint64(max(1, len(splits)))).astype(np.intp)
-    uncounted = [np.flatnonzero(folds == fold) for fold in range(len(splits))]
-    return MemoryRows(data, train, splits, uncounted)
+    return MemoryRows(data, train, splits, _uncounted(data, splits, key))
+
+
+def _uncounted(data: Data, splits: Sequence[Split], key: int) -> list[Codes]:
+    """Return the rows of weight zero that each fold judges: by their hash, or with equal rows."""
+    hashes = hashing.fingerprint(data.uncounted)
+    folds = (hashing.keyed(hashes, key) % np.uint64(max(1, len(splits)))).astype(np.intp)
+    if len(hashes):
+        for fold, split in enumerate(splits):
+            folds[np.isin(hashes, data.train.row_hashes[split.test])] = fold
+    return [np.flatnonzero(folds == fold) for fold in range(len(splits))]
 
 
 def _n_folds(settings: Settings, data: Data) -> int:
@@ -312,6 +322,12 @@ def _users(data: Data, splits: Sequence[Split]) -> MemoryRows:
     mapped = []
     uncounted = []
     for number, (train, test) in enumerate(splits):
+        n_both = len(np.intersect1d(train, test))
+        if n_both:
+            raise ValueError(
+                f"Fold {number} has {n_both} rows in its training part that it also holds out: "
+                "members are judged by rows that they have not seen."
+            )
         part = Split(_among(data.kept, train, data.n_rows), _among(data.kept, test, data.n_rows))
         counts = np.bincount(data.given.codes[part.train], minlength=len(data.classes))
         missing = data.classes[counts == 0].tolist()

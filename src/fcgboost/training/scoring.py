@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
@@ -119,6 +119,38 @@ class Metric:
         return score
 
 
+def held_out_score(
+    scoring: str | Scorer,
+    data: DataSet,
+    loss: Loss,
+    classes: ClassLabels,
+    link: PowerLink | None = None,
+) -> Callable[[Array], float]:
+    """Return the score of held-out rows as a function of decision values.
+
+    A score that needs all classes, such as the log-loss, is taken among those of the rows.
+    """
+    score = Metric(scoring).at(data, loss, classes, link)
+    codes = np.unique(data.codes)
+    if len(codes) in (1, len(classes)):
+        return score
+    among = Metric(scoring).at(
+        replace(data, codes=np.searchsorted(codes, data.codes)),
+        loss,
+        classes[codes],
+        link,
+    )
+
+    def score_among(decision: Array) -> float:
+        value = score(decision)
+        if not np.isnan(value):
+            return value
+        decision = decision[:, codes]
+        return among(np.diff(decision) / 2.0 if len(codes) == 2 else decision)
+
+    return score_among
+
+
 def check_metrics(metrics: Metrics, loss: Loss, link: str) -> dict[str, str | Scorer]:
     """Return scores by name; raise a ValueError for an invalid one."""
     named = named_metrics(metrics)
@@ -159,7 +191,7 @@ def make_score(
     not defined.
     """
     if scoring is not None:
-        return Metric(scoring).at(data, loss, classes)
+        return held_out_score(scoring, data, loss, classes)
     counts = counts_of(data.weights)
     total = float(counts.sum())
     sums = make_sums(

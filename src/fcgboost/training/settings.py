@@ -260,12 +260,13 @@ def _cross_validation(
             "cv must be 'auto', a number of folds, a splitter of scikit-learn, an iterable of "
             f"(train, test) positions, or None, got {cv!r}."
         )
-    if cv is not None and p.warm_start:
+    is_list = isinstance(p.l2, list | tuple | np.ndarray)
+    if p.warm_start and (cv is not None or is_list):
         raise ValueError(
             "warm_start=True continues a single path, but this fit averages or compares several: "
-            "set cv=None."
+            "set cv=None, and l2 to one number."
         )
-    if cv is None and isinstance(p.l2, list | tuple | np.ndarray):
+    if cv is None and is_list:
         if not has_validation_data and p.validation_fraction is None:
             raise ValueError(
                 f"l2={p.l2!r} is a list to choose from: set cv, for example to 5, or pass X_val "

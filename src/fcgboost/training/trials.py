@@ -182,21 +182,26 @@ def _slack(trials: Sequence[Trial], score: float) -> float:
 
 
 def results_table(kinds: Sequence[tuple[Sequence[Trial], Best]]) -> Mapping[str, Array]:
-    """Return the scores of all kinds, ridges and stages as scikit-learn's searches do."""
+    """Return the scores of all kinds, ridges and stages as scikit-learn's searches do.
+
+    A kind that was given up has no scores of the later splits.
+    """
     names: list[str] = []
     ridges: list[float] = []
     steps: list[float] = []
     scores = []
+    n_splits = max(len(trials) for trials, _ in kinds)
     for trials, best in kinds:
         stages = best.stages
         n_stages = len(stages.steps)
+        later = np.full((n_stages, n_splits - len(trials)), np.nan)
         for ridge, by_stage in enumerate(stages.scores):
             names += [type(trials[0].settings.dictionary).__name__] * n_stages
             # A mean of equal numbers may differ from them by rounding.
             l2 = float(np.mean(list({trial.ridges[ridge] for trial in trials})))
             ridges += [l2] * n_stages
             steps += stages.steps.mean(axis=1).tolist()
-            scores.append(by_stage)
+            scores.append(np.hstack([by_stage, later]))
     table = np.ma.masked_invalid(np.concatenate(scores))
     mean = table.mean(axis=1).filled(np.nan)
     return {
@@ -206,5 +211,5 @@ def results_table(kinds: Sequence[tuple[Sequence[Trial], Best]]) -> Mapping[str,
         **{f"split{i}_test_score": column for i, column in enumerate(table.data.T)},
         "mean_test_score": mean,
         "std_test_score": table.std(axis=1).filled(np.nan),
-        "rank_test_score": np.argsort(np.argsort(-mean, kind="stable"), kind="stable") + 1,
+        "rank_test_score": np.searchsorted(np.sort(-mean), -mean) + 1,
     }
