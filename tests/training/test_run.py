@@ -21,6 +21,7 @@ from sklearn.model_selection import (
 
 from fcgboost import FCGBoostClassifier
 from fcgboost.calibration import HeldOut, fit_link
+from fcgboost.training import run
 from tests.suites.members import (
     decision_of_fold,
     folds_by_hash,
@@ -388,6 +389,16 @@ def test_members_of_a_fold_weigh_as_in_the_model() -> None:
     model = make("auto").fit(X, y)
     mean = np.mean([decision_of_fold(model, X, fold, 3) for fold in range(3)], axis=0)
     np.testing.assert_allclose(model.decision_function(X), mean, rtol=1e-9, atol=1e-12)
+
+
+def test_very_many_rows_have_one_part_and_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = noisy()
+    monkeypatch.setattr(run, "n_folds_for", lambda *sizes: 1)
+    model = make(cv="auto", dictionary="auto").fit(X, y)
+    assert any("not divided into folds" in note for note in model.notes_)
+    fast = make(cv="auto", dictionary="fast").fit(X, y)
+    assert not fast.notes_
+    np.testing.assert_array_equal(model.decision_function(X), fast.decision_function(X))
 
 
 def test_classes_of_few_rows_are_named_in_a_note() -> None:

@@ -31,6 +31,7 @@ from fcgboost.training.folds import (
 )
 from fcgboost.training.layout import FitRows, Layout, MemoryLayout, MemoryRows
 from fcgboost.training.metrics import with_metrics
+from fcgboost.training.presets import AUTO
 from fcgboost.training.progress import ProgressLine
 from fcgboost.training.schedule import Schedule
 from fcgboost.training.scoring import held_out_score
@@ -42,6 +43,10 @@ from fcgboost.training.warm_start import FitState, find_state
 # Without held-out rows a preset makes so many steps, in multiples of k0: with a strong ridge they
 # do no harm.
 _STEPS_OF_PRESETS = 5
+_MANY_ROWS = (
+    "There are so many numbers that rows were not divided into folds: one part was held out, as by "
+    "dictionary='fast'. cv=3 divides them."
+)
 # Classes with fewer distinct rows are worth a note.
 _FEW_ROWS = 5
 
@@ -239,7 +244,10 @@ def prepare(
         train, validation = split_data(train, settings.validation_fraction, state.key)
         data = data._replace(train=train, validation=validation)
     n_folds = _n_folds(settings, data)
+    notes = _notes_on_classes(data)
     if n_folds == 1:
+        if settings.preset is AUTO:
+            notes.append(_MANY_ROWS)
         settings = settings.without_folds()
     kinds = settings.of_kinds(n_rows, n_columns if is_sparse(train.X) else 0)
     rows = _divided(
@@ -255,7 +263,7 @@ def prepare(
         kinds,
         rows,
         state,
-        _notes_on_classes(data),
+        notes,
     )
 
 
