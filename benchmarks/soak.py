@@ -36,7 +36,7 @@ from sklearn.base import clone
 
 from fcgboost import FCGBoostClassifier, load_model
 from fcgboost.export import to_c
-from fcgboost.threads import blas
+from fcgboost.threads import shared
 
 # Different cases, cases of one process, and seconds after which a process counts as hanging.
 N_CASES, AT_ONCE, PATIENCE = 60, 20, 240
@@ -163,8 +163,8 @@ def work(seed: int, folder: Path) -> None:
         gc.collect()
         size = Path("/proc/self/statm").read_text().split()[1] if os.path.isdir("/proc") else "0"
         facts |= {"i": i, "mib": int(size) * 4096 / 2**20, "threads": threading.active_count()}
-        assert blas.n_threads() >= 1
-        assert not blas._before
+        assert shared.n_threads() >= 1
+        assert not shared._before
         print(json.dumps(facts), flush=True)
 
 

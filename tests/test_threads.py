@@ -15,13 +15,13 @@ from fcgboost import FCGBoostClassifier, threads
 from fcgboost.datasets import make_simulation
 from fcgboost.designs import scoring
 from fcgboost.designs.devices import HostDevice
-from fcgboost.threads import SharedLimit, allowed
+from fcgboost.threads import SharedThreads, allowed
 
 
 @pytest.fixture(autouse=True)
 def nobody_else():
     """Let shards of simulated workers go: each keeps the BLAS to one thread as long as it lives."""
-    if len(threads.blas._inside):
+    if len(threads.shared._inside):
         gc.collect()
 
 
@@ -30,10 +30,10 @@ def blas_threads():
 
 
 def test_the_last_one_out_restores_the_threads():
-    limit = SharedLimit()
+    limit = SharedThreads()
     with ThreadpoolController().limit(limits=2, user_api="blas"):
         before = blas_threads()
-        first, second = limit.one_thread(), limit.one_thread()
+        first, second = limit.ours(), limit.ours()
         first.__enter__()
         second.__enter__()
         assert set(blas_threads()) == {1}

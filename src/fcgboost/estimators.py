@@ -8,6 +8,7 @@ from typing import Literal, Self
 
 from numpy.typing import ArrayLike
 
+from fcgboost import threads
 from fcgboost.arrays import Labels, Rows, Weights
 from fcgboost.checks import ClassWeight, Metrics, RandomState, Scorer
 from fcgboost.dictionaries import Dictionary
@@ -18,7 +19,6 @@ from fcgboost.prediction import BaseFCGBoost, all_or_nothing
 from fcgboost.selection.base import Selection
 from fcgboost.solvers import Solver
 from fcgboost.tables.columns import left_out
-from fcgboost.threads import blas
 from fcgboost.training.callbacks import CallbackSupport, with_callbacks
 from fcgboost.training.dataset import check_data
 from fcgboost.training.metrics import try_metrics
@@ -302,34 +302,34 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
         -------
         self
         """
-        # The loop's products are small: more BLAS threads only cost time. Candidates are evaluated
-        # in threads of our own.
-        with all_or_nothing(self) as twin, blas.one_thread():
+        with all_or_nothing(self) as twin:
             settings = resolve(twin, has_validation_data=X_val is not None)
             limit = None if settings.time_limit is None else TimeLimit(settings.time_limit)
-            data = check_data(
-                twin,
-                X,
-                y,
-                sample_weight,
-                (X_val, y_val, sample_weight_val),
-            )
-            last = vars(twin).get("_state_") if self.warm_start else None
-            if limit is not None and not self.warm_start:
-                data = limit.affordable_rows(data)
-            job = prepare(
-                settings,
-                data,
-                last,
-                X,
-                y,
-                groups,
-            )
-            try_metrics(settings, data)
-            # Scoring callbacks hand all metadata to scorers, which know no groups.
-            metadata = {"sample_weight": sample_weight}
-            arguments = {"estimator": self, "X": X, "y": y, "metadata": metadata}
-            twin._follow(job, arguments, limit)
+            # The loop's products are small: threads of the BLAS would only cost time.
+            with threads.shared.ours(settings.n_threads):
+                data = check_data(
+                    twin,
+                    X,
+                    y,
+                    sample_weight,
+                    (X_val, y_val, sample_weight_val),
+                )
+                last = vars(twin).get("_state_") if self.warm_start else None
+                if limit is not None and not self.warm_start:
+                    data = limit.affordable_rows(data)
+                job = prepare(
+                    settings,
+                    data,
+                    last,
+                    X,
+                    y,
+                    groups,
+                )
+                try_metrics(settings, data)
+                # Scoring callbacks hand all metadata to scorers, which know no groups.
+                metadata = {"sample_weight": sample_weight}
+                arguments = {"estimator": self, "X": X, "y": y, "metadata": metadata}
+                twin._follow(job, arguments, limit)
         return self
 
     def _follow(

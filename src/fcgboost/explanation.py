@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fcgboost import threads
 from fcgboost.arrays import Array, Codes, Matrix, Rows, to_numpy
 from fcgboost.checks import check_rows
 from fcgboost.members import Member
@@ -65,10 +66,12 @@ def explain(classifier: BaseFCGBoost, X: Rows, background: Rows = None) -> Expla
     rows = check_rows(classifier, X)
     seen = [encode(member.inputs, rows) for member in members]
     game = game_of(members, _background(classifier, background))
-    results = []
-    for i in range(rows.shape[0]):
-        row = [_dense(Z[i : i + 1]) for Z in seen]
-        results.append(game.values(row))
+
+    def explained(i: int) -> tuple[Array, float]:
+        return game.values([_dense(Z[i : i + 1]) for Z in seen])
+
+    n_threads = threads.allowed(classifier.n_jobs)
+    results = threads.each(explained, range(rows.shape[0]), n_threads)
     values = np.array([phi for phi, _ in results])
     base = np.tile(game.base, (len(results), 1))
     if len(classifier.classes_) == 2:

@@ -9,7 +9,9 @@ from operator import add
 
 import numpy as np
 
-from fcgboost.arrays import Array, Codes, Matrix, to_device_of
+from fcgboost import threads
+from fcgboost.arrays import Array, Codes, Matrix, is_tensor, to_device_of
+from fcgboost.designs.blocks import row_blocks
 from fcgboost.greedy.path import Trace
 from fcgboost.importances import importances_of
 from fcgboost.model import Model
@@ -17,6 +19,9 @@ from fcgboost.stopping import Status
 from fcgboost.tables.inputs import Inputs, encode
 
 __all__ = ["Member"]
+
+# Rows whose decision values one thread computes at once.
+_ROWS_AT_ONCE = 1 << 13
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -131,9 +136,20 @@ class Member:
         )
 
 
-def decision_of(members: Sequence[Member], X: Matrix) -> Matrix:
-    """Return the weighted sum of the members' decision values at checked rows."""
-    return reduce(add, (member.weight * member.decision(X) for member in members))
+def decision_of(members: Sequence[Member], X: Matrix, n_jobs: int | None = 1) -> Matrix:
+    """Return the weighted sum of the members' decision values at checked rows.
+
+    Many rows are divided into blocks of a fixed size, so that threads do not change the values.
+    """
+
+    def decide(rows: Matrix) -> Matrix:
+        return reduce(add, (member.weight * member.decision(rows) for member in members))
+
+    if is_tensor(X) or X.shape[0] <= _ROWS_AT_ONCE:
+        return decide(X)
+    blocks = row_blocks(X.shape[0], _ROWS_AT_ONCE)
+    parts = threads.each(lambda block: decide(X[block]), blocks, threads.allowed(n_jobs))
+    return np.concatenate(parts)
 
 
 def staged_decision_of(

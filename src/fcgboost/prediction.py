@@ -397,7 +397,7 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
 
     def _decision(self, X: Rows) -> Array | Tensor:
         members = self._fitted()
-        return self._flat(decision_of(members, checks.check_rows(self, X)))
+        return self._flat(decision_of(members, checks.check_rows(self, X), self.n_jobs))
 
     def _has_path(self) -> bool:
         return all(member.has_path for member in self._fitted())

@@ -28,6 +28,8 @@ _NO_GAIN_STEPS = 10
 _NO_GAIN_SHARE = 1e-6
 _NONE_REMOVED = np.zeros((0, 2), dtype=np.intp)
 _NO_ATOMS = np.zeros(0, dtype=np.intp)
+_NONE_REMOVED.setflags(write=False)
+_NO_ATOMS.setflags(write=False)
 
 
 class Status(Enum):
@@ -136,7 +138,7 @@ class Step:
         for array in (self.chosen, self.scores, self.objectives, self.coef, self.intercept):
             array.setflags(write=False)
         for array in (self.removed, self.removed_atoms):
-            if array.size:
+            if array.flags.writeable:
                 array.setflags(write=False)
 
     def __repr__(self) -> str:

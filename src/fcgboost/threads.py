@@ -1,4 +1,4 @@
-"""Thread- and fork-safe helpers: cached attributes, a BLAS limit, a thread pool."""
+"""Threads: how many a fit may use, and what keeps them safe with forks and interrupts."""
 
 from __future__ import annotations
 
@@ -11,8 +11,11 @@ from queue import Empty, SimpleQueue
 from typing import Any, Generic, TypeVar
 from weakref import WeakSet
 
+import joblib
 from joblib.parallel import get_active_backend
 from threadpoolctl import LibController, ThreadpoolController
+
+from fcgboost import _kernels
 
 T = TypeVar("T")
 Piece = TypeVar("Piece")
@@ -42,15 +45,15 @@ class cached(Generic[T]):  # noqa: N801, as functools.cached_property
 
 
 class _Inside:
-    """Marks a fit during which BLAS is limited to one thread."""
+    """Marks a fit that runs."""
 
 
-class SharedLimit:
-    """A limit that is set when the first fit starts and lifted when the last one ends.
+class SharedThreads:
+    """The threads of the process while fits run: one in the BLAS, and those of our own library.
 
-    The number of BLAS threads belongs to the process: fits in several threads that each set and
-    restore it would restore each other's limit. An interrupt at any point leaves no limit behind
-    that the next fit would not lift.
+    Both belong to the process: the first fit that starts sets them, and the last one that ends
+    restores them. An interrupt at any point leaves nothing behind that the next fit would not
+    restore.
     """
 
     def __init__(self) -> None:
@@ -78,8 +81,8 @@ class SharedLimit:
         self._before = []
 
     @contextmanager
-    def one_thread(self) -> Iterator[None]:
-        """Keep the BLAS to one thread."""
+    def ours(self, n_threads: int = 1) -> Iterator[None]:
+        """Keep the BLAS to one thread, and let our own library use so many."""
         mark = _Inside()
         try:
             with self._lock:
@@ -89,15 +92,17 @@ class SharedLimit:
                     self._before = _blas_libraries()
                 for library, _ in self._before:
                     library.set_num_threads(1)
+                _kernels.library().fcg_open_pool(n_threads)
             yield
         finally:
             with self._lock:
                 self._inside.discard(mark)
                 if not self._inside:
+                    _kernels.library().fcg_close_pool()
                     self._restore()
 
     def n_threads(self) -> int:
-        """Return how many threads the BLAS uses without the limit."""
+        """Return how many threads the BLAS uses where no fit runs."""
         return max([1, *(n_threads for _, n_threads in self._before or _blas_libraries())])
 
 
@@ -106,18 +111,27 @@ def _blas_libraries() -> list[tuple[LibController, int]]:
     return [(library, int(library.get_num_threads() or 1)) for library in libraries]
 
 
-#: The process has one BLAS, so there is one limit.
-blas = SharedLimit()
+#: The process has one BLAS and one pool.
+shared = SharedThreads()
 
 
-def allowed(n_threads: int) -> int:
-    """Return how many threads a fit may use: inside a pool of processes, its share of the cores.
+def allowed(n_jobs: int | None) -> int:
+    """Return how many threads `n_jobs` stands for; None is all cores that the process may use.
 
-    joblib tells its workers their share by the limit of their BLAS; outside of a pool the number
-    that the user asked for counts.
+    These are the cores of its affinity and of its container's quota, and at most OMP_NUM_THREADS.
+    In a worker of joblib it is the worker's share, of which joblib tells it by the limit of its
+    BLAS.
     """
-    is_alone = get_active_backend()[0].nesting_level == 0
-    return n_threads if is_alone else min(n_threads, blas.n_threads())
+    if n_jobs is None:
+        n_threads = joblib.cpu_count()
+        first = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
+        if first.isdecimal() and int(first) > 0:
+            n_threads = min(n_threads, int(first))
+    else:
+        n_threads = joblib.effective_n_jobs(n_jobs)
+    if get_active_backend()[0].nesting_level > 0:
+        n_threads = min(n_threads, shared.n_threads())
+    return int(n_threads)
 
 
 def each(work: Callable[[Piece], T], pieces: Sequence[Piece], n_threads: int) -> list[T]:

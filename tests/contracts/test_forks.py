@@ -15,7 +15,7 @@ from sklearn.datasets import make_classification
 
 from fcgboost import FCGBoostClassifier, GaussDictionary, threads
 from fcgboost.designs.devices import HostDevice
-from fcgboost.threads import SharedLimit, blas, cached
+from fcgboost.threads import SharedThreads, cached, shared
 
 X, Y = make_classification(200, 5, random_state=0)
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
@@ -38,7 +38,7 @@ def in_child(work):
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded")
 def test_a_process_that_is_forked_amid_fits_can_fit():
     expected = FCGBoostClassifier("relu", max_iter=5, random_state=0).fit(X, Y).decision_function(X)
-    before, is_over = blas.n_threads(), threading.Event()
+    before, is_over = shared.n_threads(), threading.Event()
 
     def keep_fitting():
         while not is_over.is_set():
@@ -47,7 +47,7 @@ def test_a_process_that_is_forked_amid_fits_can_fit():
     def fits_alike():
         fitted = FCGBoostClassifier("relu", max_iter=5, random_state=0).fit(X, Y)
         is_same = np.array_equal(fitted.decision_function(X), expected)
-        return is_same and blas.n_threads() == before and not blas._before
+        return is_same and shared.n_threads() == before and not shared._before
 
     others = [threading.Thread(target=keep_fitting) for _ in range(2)]
     for other in others:
@@ -64,14 +64,14 @@ def test_a_process_that_is_forked_amid_fits_can_fit():
 
 @needs_fork
 def test_a_lock_that_was_held_is_open_after_a_fork():
-    limit = SharedLimit()
-    inside = limit.one_thread()
+    limit = SharedThreads()
+    inside = limit.ours()
     inside.__enter__()
     with limit._lock:
         assert limit._before
 
         def can_enter():
-            with limit.one_thread():
+            with limit.ours():
                 pass
             return not limit._before
 
@@ -92,10 +92,10 @@ def test_no_fork_happens_while_a_thread_sets_the_number_of_blas_threads(monkeypa
                 time.sleep(0.05)
 
     monkeypatch.setattr(threads, "_blas_libraries", lambda: [(Library(), 2)])
-    limit = SharedLimit()
+    limit = SharedThreads()
 
     def fit():
-        with limit.one_thread():
+        with limit.ours():
             pass
 
     def can_set():
@@ -183,7 +183,7 @@ import os, signal, threading, time
 import numpy as np
 from sklearn.datasets import make_classification
 from fcgboost import FCGBoostClassifier
-from fcgboost.threads import blas
+from fcgboost.threads import shared
 
 X, y = make_classification(3_000, 5, random_state=0)
 def make():
@@ -193,7 +193,7 @@ def interrupt(after):
     time.sleep(after)
     os.kill(os.getpid(), signal.SIGINT)
 
-before, rng, n_ended, n_interrupts = blas.n_threads(), np.random.default_rng(0), 0, 0
+before, rng, n_ended, n_interrupts = shared.n_threads(), np.random.default_rng(0), 0, 0
 for pause in rng.uniform(0.0, {longest}, {n}):
     clf, timer = make(), threading.Thread(target=interrupt, args=(pause,))
     try:
@@ -210,7 +210,7 @@ for pause in rng.uniform(0.0, {longest}, {n}):
         time.sleep(0.001)
 first, second = (make().fit(X, y).decision_function(X) for _ in range(2))
 assert np.array_equal(first, second)
-assert blas.n_threads() == before and not blas._before and not len(blas._inside)
+assert shared.n_threads() == before and not shared._before and not len(shared._inside)
 assert threading.active_count() == 1
 print("interrupts", n_interrupts)
 """

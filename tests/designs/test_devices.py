@@ -1,6 +1,7 @@
 """The memory of this process, as the contract of devices has it."""
 
 import numpy as np
+import pytest
 
 from fcgboost.designs.devices import HostDevice
 from fcgboost.dictionaries import TreeDictionary
@@ -31,4 +32,6 @@ def test_a_grown_tree_has_its_leaves_in_a_forest() -> None:
     forest = device.forest(200)
     forest.append(grower.leaves, len(trees.leaf_values(atom)))
     expected = np.bincount(np.asarray(trees.leaves(X, atom)), residual)
-    np.testing.assert_allclose(forest.sums(residual), expected, atol=1e-12)
+    ((total, *sums),) = forest.sums([residual])
+    np.testing.assert_allclose(sums, expected, atol=1e-12)
+    assert total == pytest.approx(residual.sum(), abs=1e-12)

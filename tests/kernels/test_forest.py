@@ -1,9 +1,12 @@
-"""Codes of leaves take as few bytes as they need."""
+"""Codes of leaves take as few bytes as they need, and sums do not depend on threads."""
 
 import numpy as np
 import pytest
 
+from fcgboost._kernels import square_terms
 from fcgboost._kernels.forest import Forest
+from fcgboost.losses import Square, SquaredHinge
+from fcgboost.threads import shared
 
 
 @pytest.mark.parametrize("sizes", [(3,), (256, 1), (5, 300, 2)], ids=str)
@@ -12,3 +15,47 @@ def test_a_leaf_is_one_byte_as_long_as_that_is_enough(sizes) -> None:
     for size in sizes:
         forest.append(np.zeros(9), size)
     assert [codes.itemsize for codes in forest.codes] == [1 + (size > 256) for size in sizes]
+
+
+def make_forest(n: int, sizes: tuple[int, ...]) -> Forest:
+    rng = np.random.default_rng(n)
+    forest = Forest(n)
+    for size in sizes:
+        forest.append(rng.integers(0, size, n), size)
+    return forest
+
+
+@pytest.mark.parametrize("n_threads", [2, 3, 16])
+@pytest.mark.parametrize("n", [0, 1, 40_000, 1_200_000])
+def test_threads_do_not_change_a_bit(n: int, n_threads: int) -> None:
+    forest = make_forest(n, (3, 255, 300))
+    rng = np.random.default_rng(0)
+    r = rng.standard_normal((2, n)) * (rng.random(n) < 0.6)
+    values = rng.standard_normal(forest.n_leaves)
+
+    def answers() -> list[np.ndarray]:
+        return [
+            forest.sums(list(r)),
+            forest.products(0.5, values, r[0]),
+            forest.add_values(values, r[1].copy()),
+        ]
+
+    expected = answers()
+    with shared.ours(n_threads):
+        for _ in range(3):
+            for found, wanted in zip(answers(), expected, strict=True):
+                np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("loss", [SquaredHinge(), Square()], ids=str)
+@pytest.mark.parametrize("n", [1, 50_000])
+def test_compiled_terms_are_those_of_the_loss(loss: SquaredHinge | Square, n: int) -> None:
+    rng = np.random.default_rng(0)
+    f = 2.0 * rng.standard_normal(n)
+    y = rng.choice([-1.0, 1.0], n)
+    shares = rng.random(n)
+    f[0] = y[0]
+    with shared.ours(2):
+        found = square_terms(isinstance(loss, SquaredHinge), f, y, shares)
+    for values, wanted in zip(found, loss.terms(y, f), strict=True):
+        np.testing.assert_array_equal(values, shares * wanted)

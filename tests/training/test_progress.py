@@ -34,7 +34,7 @@ def test_progress_goes_to_standard_error(capfd):
 
 
 def test_progress_names_the_fold(capfd):
-    make(verbose=1, cv=2, max_iter=2).fit(*noisy())
+    make(verbose=1, cv=2, max_iter=2, n_jobs=1).fit(*noisy())
     lines = capfd.readouterr().err.splitlines()
     assert [line.split("  ")[:4] for line in lines] == [
         ["25 %", "path 1 of 2", "fold 1", "step 1"],

@@ -34,9 +34,9 @@ def make_schedule(rules: list[Any], n_paths: int) -> Schedule:
 
 
 def follow(schedule: Schedule, n_steps: int, max_iter: int = 100, fold: int | None = None) -> None:
-    (rule,) = schedule.begin(max_iter, fold)
-    for k in range(1, n_steps + 1):
-        assert rule(make_step(k)) is None
+    with schedule.path(max_iter, fold) as (rule,):
+        for k in range(1, n_steps + 1):
+            assert rule(make_step(k)) is None
 
 
 def test_shares_of_a_fit_only_grow() -> None:
@@ -72,13 +72,15 @@ def test_all_rules_are_asked_and_the_first_answer_counts() -> None:
 
     answers = [None, Status.CALLBACK, Status.TIME_LIMIT]
     schedule = make_schedule([make_rule(answer) for answer in answers], n_paths=1)
-    (rule,) = schedule.begin(5, None)
+    with schedule.path(5, None) as (rule,):
+        pass
     assert rule(make_step(1)) is Status.CALLBACK
     assert asked == answers
 
 
 def test_without_rules_nothing_is_asked() -> None:
-    assert make_schedule([], n_paths=1).begin(5, 1) == []
+    with make_schedule([], n_paths=1).path(5, 1) as rules:
+        assert rules == []
 
 
 ONE = [None]

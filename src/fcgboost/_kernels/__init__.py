@@ -50,8 +50,12 @@ _FUNCTIONS = {
     "split_rows": "-paaaaa",
     "plan_tree": "iiaaaaaaa",
     "write_tree": "ippiaaaaa",
+    "open_pool": "-i",
+    "close_pool": "-",
     "leaf_values": "-paa",
-    "leaf_sums": "-paa",
+    "leaf_sums": "bpiaa",
+    "leaf_products": "bpdaaa",
+    "terms": "-ibaaaaaa",
     "check_trees": "iiiaiaa",
     "walk": "-iiaaiiaa",
     "walk_to_leaves": "-iaiiaaa",
@@ -242,7 +246,7 @@ class HingeSums:
     def expand(self, coef: Array) -> tuple[float, Array, Array, HingeState]:
         """Move to a point; return the risk, its gradient, its Hessian and the rows."""
         k = self._held.k = len(coef)
-        _checked(library().fcg_look(self._at_held, coef))
+        checked(library().fcg_look(self._at_held, coef))
         return self._held.risk, self._gradient[:k].copy(), self._gram[:k, :k].copy(), self._state()
 
     def newton(
@@ -257,7 +261,7 @@ class HingeSums:
         """Run Newton's method; return coefficients, objective, residual, iterations and rows."""
         end = coef.copy()
         self._held.k = len(coef)
-        n_iter = _checked(
+        n_iter = checked(
             library().fcg_newton(
                 self._at_held,
                 penalty,
@@ -314,6 +318,30 @@ class HingeSums:
         self._coef[0] = np.nan
 
 
+def square_terms(
+    is_hinge: bool,
+    f: Array,
+    y: Array,
+    shares: Array,
+) -> tuple[Array, Array, Array]:
+    """Return the losses e^2, slopes and curvatures, times the shares.
+
+    The shortfall e is 1 - y f, of the hinge its positive part.
+    """
+    losses, slopes, curvatures = np.empty((3, len(f)))
+    library().fcg_terms(
+        len(f),
+        is_hinge,
+        f,
+        y,
+        shares,
+        losses,
+        slopes,
+        curvatures,
+    )
+    return losses, slopes, curvatures
+
+
 def in_blocks(Z: Array) -> Array:
     """Return rows in the layout of `propose`, of shape (n_blocks, n_features, BLOCK)."""
     n, d = Z.shape
@@ -354,7 +382,7 @@ def propose(
     d = Z.shape[1]
     atoms = np.empty((2 if search.max_steps else 1, d + 1))
     data = residual.size, d, Z, residual, weights
-    _checked(
+    checked(
         library().fcg_propose(
             byref(search),
             *data,
@@ -422,7 +450,7 @@ def grow_tree(
         nodes,
         where,
     )
-    return nodes[: _checked(n_nodes)].flatten()
+    return nodes[: checked(n_nodes)].flatten()
 
 
 def check_trees(nodes: Array, n_features: int) -> Rows:
@@ -520,7 +548,7 @@ def gauss_values(X: Array, centers: Array, units: Array) -> Array:
     return values
 
 
-def _checked(returned: int) -> int:
+def checked(returned: int) -> int:
     """Return a count; raise a MemoryError for a negative one."""
     if returned < 0:
         raise MemoryError("There is not enough memory for the compiled library.")

@@ -3,32 +3,26 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from ctypes import Structure, byref, c_int64, c_void_p
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fcgboost._kernels import Array, ArrayPointer, Reference, library
+from fcgboost._kernels import Array, ArrayPointer, Reference, checked, library
 
 #: The leaf number of each row, in one or two bytes.
 LeafCodes = NDArray[np.unsignedinteger]
 
-# Rows added up by one thread.
-_PART = 1 << 18
 # The number of trees for which there is room at first.
 _ROOM = 64
 
 
 class _Forest(Structure):
     _fields_ = [
-        *((name, c_int64) for name in ("n_trees", "start", "stop")),
+        *((name, c_int64) for name in ("n_trees", "n_rows")),
         *((name, c_void_p) for name in ("codes", "is_wide", "first")),
     ]
-
-
-#: Runs independent pieces of work, in threads or not; returns their results in order.
-Each = Callable[[Callable[[int], Array], Sequence[int]], Iterable[Array]]
 
 
 class Forest:
@@ -37,9 +31,8 @@ class Forest:
     Sums over parts of the rows are added up in order, so threads do not change them.
     """
 
-    def __init__(self, n_rows: int, each: Each = map) -> None:
+    def __init__(self, n_rows: int) -> None:
         self._n_rows = n_rows
-        self._each = each
         self.codes: list[LeafCodes] = []
         #: The first leaf of each tree in the sequence of all leaves, and the end.
         self.first = np.zeros(1, np.int64)
@@ -75,30 +68,43 @@ class Forest:
 
     def add_values(self, values: Array, f: Array) -> Array:
         """Add the leaf values of all trees to the values f of the rows."""
-
-        def add(start: int) -> Array:
-            library().fcg_leaf_values(self._refer(start), values, f)
-            return f
-
-        list(self._each(add, range(0, self._n_rows, _PART)))
+        library().fcg_leaf_values(self._reference(), values, f)
         return f
 
-    def sums(self, r: Array) -> Array:
-        """Return the sums of r over each leaf."""
+    def sums(self, vectors: Sequence[Array]) -> Array:
+        """Return the sum of each vector, followed by its sums over each leaf; one row each."""
+        sums = np.empty((len(vectors), 1 + self.n_leaves))
+        addresses = np.empty(len(vectors), np.uint64)
+        for number, vector in enumerate(vectors):
+            assert vector.flags.c_contiguous
+            addresses[number] = vector.__array_interface__["data"][0]
+        status = library().fcg_leaf_sums(
+            self._reference(),
+            len(vectors),
+            addresses,
+            sums,
+        )
+        checked(status)
+        return sums
 
-        def add_up(start: int) -> Array:
-            sums = np.zeros(self.n_leaves)
-            library().fcg_leaf_sums(self._refer(start), r, sums)
-            return sums
+    def products(self, constant: float, values: Array, h: Array) -> Array:
+        """Return the sums of h (constant + A values), as `sums` does, A being the indicators."""
+        sums = np.empty(1 + self.n_leaves)
+        status = library().fcg_leaf_products(
+            self._reference(),
+            constant,
+            values,
+            h,
+            sums,
+        )
+        checked(status)
+        return sums
 
-        return np.asarray(np.add.reduce(list(self._each(add_up, range(0, self._n_rows, _PART)))))
-
-    def _refer(self, start: int) -> Reference:
+    def _reference(self) -> Reference:
         return byref(
             _Forest(
                 len(self.codes),
-                start,
-                min(start + _PART, self._n_rows),
+                self._n_rows,
                 ArrayPointer.from_param(self._addresses),
                 ArrayPointer.from_param(self._is_wide),
                 ArrayPointer.from_param(self.first),

@@ -1,8 +1,9 @@
 /* The compiled loops of fcgboost: every function that Python calls.
  *
- * Arrays are C-ordered and belong to the caller. No function keeps state, starts a thread or needs
- * Python's lock. The order of summation depends neither on the processor nor on the compiler's
- * vector width, so every build gives the same bits (except where newton.c calls BLAS and LAPACK).
+ * Arrays are C-ordered and belong to the caller. No function needs Python's lock, and none but
+ * those of pool.c keeps state or starts a thread. The order of summation depends neither on threads
+ * nor on the processor or the compiler's vector width, so every build gives the same bits (except
+ * where newton.c calls BLAS and LAPACK).
  */
 #ifndef FCGBOOST_KERNELS_H
 #define FCGBOOST_KERNELS_H
@@ -121,7 +122,7 @@ FCG_API int32_t fcg_propose(const fcg_search *search, int64_t n, int64_t d, cons
                             const double *residual, const double *weights, double ridge,
                             double total_weight, int32_t is_centered, uint64_t key, double *atoms);
 
-/* trees.c and splits.c */
+/* nodes.c, trees.c and splits.c */
 
 /* Binned rows. Missing values have the bin after those of numbers. Features may share a column if
  * no row is outside the default bins of two of them: code 0 then stands for the default bins of all
@@ -201,11 +202,19 @@ FCG_API int64_t fcg_plan_tree(int64_t max_leaves, const double *gains, const int
                               void *room, int64_t *order, int64_t *lefts, int64_t *n_wanted,
                               int64_t *wanted);
 
+/* pool.c */
+
+/* Start threads that help other functions of the library, so that at least n_threads work at
+ * once. */
+FCG_API void fcg_open_pool(int64_t n_threads);
+/* End these threads. */
+FCG_API void fcg_close_pool(void);
+
 /* leaves.c */
 
-/* Trees stored as the leaf numbers of rows start, ..., stop - 1. */
+/* Trees stored as the leaf numbers of rows. */
 typedef struct {
-    int64_t n_trees, start, stop;
+    int64_t n_trees, n_rows;
     const uint64_t *codes;   /* (n_trees,): addresses of leaf numbers of one or two bytes */
     const uint8_t *is_wide;  /* (n_trees,): whether they have two bytes */
     const int64_t *first;    /* (n_trees + 1,): the first leaf of each tree, and the end */
@@ -213,8 +222,17 @@ typedef struct {
 
 /* Add the leaf values of all trees to f, of shape (n_rows,). */
 FCG_API void fcg_leaf_values(const fcg_forest *forest, const double *values, double *f);
-/* Add r, of shape (n_rows,), to the sums of the leaves of each row. */
-FCG_API void fcg_leaf_sums(const fcg_forest *forest, const double *r, double *sums);
+/* Write the sum of each of n_vectors vectors r over all rows, followed by those over the leaves.
+ * Returns 0, or -1 if there is not enough memory. */
+FCG_API int32_t fcg_leaf_sums(const fcg_forest *forest, int64_t n_vectors, const double *const *r,
+                              double *sums);
+/* The same for one vector, h (constant + A values), where A v adds the leaf values of all trees. */
+FCG_API int32_t fcg_leaf_products(const fcg_forest *forest, double constant, const double *values,
+                                  const double *h, double *sums);
+/* Write the losses e^2 at values f, their slopes and curvatures, all times the shares, where e is
+ * 1 - y f or, if is_hinge, its positive part. */
+FCG_API void fcg_terms(int64_t n, int32_t is_hinge, const double *f, const double *y,
+                       const double *shares, double *losses, double *slopes, double *curvatures);
 
 /* walk.c */
 

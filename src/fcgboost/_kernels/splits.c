@@ -202,3 +202,20 @@ void fcg_find_splits(const fcg_bins *bins, const fcg_tree_rules *rules, int64_t 
         memcpy(split->goes_left, node.goes_left, sizeof node.goes_left);
     }
 }
+
+void fcg_split_rows(const fcg_bins *bins, const int64_t *slots, const fcg_split *splits,
+                    const int64_t *sums, int32_t *nodes, int64_t *histograms) {
+    int64_t n_columns = bins->n_columns;
+    for (int64_t i = 0; i < bins->n_rows; i++) {
+        int64_t place = slots[nodes[i]];
+        if (place < 0) continue;
+        const fcg_split *split = splits + place;
+        const uint8_t *row = bins->codes + i * n_columns;
+        uint8_t code = row[split->column];
+        int right = !((split->goes_left[code >> 6] >> (code & 63)) & 1);
+        nodes[i] = (int32_t)(split->children + right);
+        if (right != split->added) continue;
+        pair *column = histograms + place * n_columns * N_BINS;
+        for (int64_t j = 0; j < n_columns; j++, column += N_BINS) column[row[j]] += sums[i];
+    }
+}

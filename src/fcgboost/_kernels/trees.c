@@ -1,100 +1,113 @@
 /* Trees grown on binned rows, level by level or best split first.
  *
  * Residuals and weights are quantised, and both sums of a bin share one integer: a row costs one
- * addition per bin, sums over rows are exact, and the sums of a node are exactly those of its
- * parent minus those of its sibling.
+ * addition per bin, sums over rows are exact in any order, and the sums of a node are exactly those
+ * of its parent minus those of its sibling.
+ *
+ * With several threads, some nodes are split ahead of their turn. What is in the tree is decided in
+ * order all the same: a node whose turn never comes is a leaf again.
  */
+#include "pool.h"
 #include "trees.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIELDS = 4, MISSING_LEFT = 1, CATEGORIES = 2 };
 /* How many rows ahead memory is prefetched. */
 enum { AHEAD = 16 };
 /* Up to this many rows, clearing a histogram costs more than filling it. */
 enum { FEW = 256 };
-
+/* Rows of a node that are worth another thread, and leaves that are finished at once. */
+enum { PART = 1 << 13, LEAVES = 16 };
+/* Nodes in work per thread, since some have more rows than others; the most numbers of their
+ * histograms. */
+enum { NODES_A_THREAD = 2, MOST_NUMBERS = 1 << 24 };
 /* The absolute residuals add up to less than this power of two, in quantisation steps. */
 enum { RESIDUAL_BITS = 34 };
-/* Weights that are not integers get STEPS_A_ROW units per row on average, but at least LEAST_STEPS
- * and at most WEIGHT_STEPS in total. */
-static const double STEPS_A_ROW = 64.0, LEAST_STEPS = 0x1p17, WEIGHT_STEPS = 0x1p27;
-static const double LEAF[FIELDS] = {-1.0, 0.0, 0.0, 0.0};
 
-void fcg_bin(int64_t n, const double *values, int64_t n_thresholds, const double *thresholds,
-             int64_t n_numbers, uint8_t *codes) {
-    double padded[N_BINS];
-    for (int64_t k = 0; k < N_BINS; k++) padded[k] = k < n_thresholds ? thresholds[k] : INFINITY;
-    /* Binary searches in parallel hide each other's latency; the product avoids a branch. */
-    for (; n > 0; n -= FCG_BLOCK, values += FCG_BLOCK, codes += FCG_BLOCK) {
-        int64_t bin[FCG_BLOCK] = {0}, size = n < FCG_BLOCK ? n : FCG_BLOCK;
-        for (int step = N_BINS / 2; step; step /= 2)
-            for (int64_t i = 0; i < size; i++)
-                bin[i] += step * (values[i] > padded[bin[i] + step - 1]);
-        for (int64_t i = 0; i < size; i++)
-            codes[i] = (uint8_t)(values[i] == values[i] ? bin[i] : n_numbers);
-    }
-}
+/* The splits in work: a node that is split, and its own work space. */
+typedef struct {
+    growth *tree;
+    tree_node *node;
+    int is_last; /* whether the children need no splits */
+    pair *histogram;     /* zero between uses */
+    uint64_t *occupied;  /* (n_columns, 4): the codes that occur among the rows of a node */
+} slot;
 
-void fcg_weights(int64_t n, const double *weights, double *facts) {
-    double total = 0.0, least = INFINITY, largest = 0.0;
-    int64_t count = 0, is_whole = 1;
-    for (int64_t i = 0; i < n; i++) {
-        if (!(weights[i] > 0.0)) continue;
-        total += weights[i];
-        least = fmin(least, weights[i]);
-        largest = fmax(largest, weights[i]);
-        is_whole &= weights[i] == floor(weights[i]);
+/* Rows in parts: what there is, and what becomes of it. */
+typedef struct {
+    growth *tree;
+    const double *residual, *weights;
+    int64_t size, counts[64], starts[64];
+    double steps, totals[64];
+    pair sums[64];
+} row_parts;
+
+static void count_rows(void *context, int64_t part) {
+    row_parts *all = context;
+    int64_t start = part * all->size, stop = start + all->size, n = all->tree->bins->n_rows;
+    int64_t count = 0;
+    double total = 0.0;
+    for (int64_t i = start; i < (stop < n ? stop : n); i++) {
+        if (!(all->weights[i] > 0.0)) continue;
+        total += fabs(all->residual[i]);
         count++;
     }
-    facts[0] = total, facts[1] = least, facts[2] = largest;
-    facts[3] = (double)count, facts[4] = (double)is_whole;
+    all->counts[part] = count;
+    all->totals[part] = total;
 }
 
-/* The unit is 1 if all weights are integers, or their common value. */
-double fcg_weight_unit(const double *facts, int64_t *is_exact) {
-    double total = facts[0], first = facts[1];
-    *is_exact = 1;
-    if (facts[4] && total <= WEIGHT_STEPS) return 1.0;
-    if (first == facts[2] && total <= WEIGHT_STEPS * first) return first;
-    *is_exact = 0;
-    return total / fmin(WEIGHT_STEPS, fmax(LEAST_STEPS, STEPS_A_ROW * facts[3]));
+static void quantise_rows(void *context, int64_t part) {
+    row_parts *all = context;
+    growth *tree = all->tree;
+    int64_t start = part * all->size, stop = start + all->size, n = tree->bins->n_rows;
+    int64_t at = all->starts[part];
+    pair sum = 0;
+    for (int64_t i = start; i < (stop < n ? stop : n); i++) {
+        if (!(all->weights[i] > 0.0)) continue;
+        int64_t quantised = (int64_t)rint(all->residual[i] * all->steps);
+        int64_t weight = (int64_t)rint(all->weights[i] / tree->rules->unit);
+        tree->rows[i] = quantised * ((int64_t)1 << WEIGHT_BITS) + weight;
+        sum += tree->rows[i];
+        tree->order[at++] = (int32_t)i;
+    }
+    all->sums[part] = sum;
 }
 
-/* Quantise all rows, and list those with positive weight; returns their number. */
-static int64_t set_rows(growth *tree, const double *residual, const double *weights) {
-    int64_t n = tree->bins->n_rows, n_active = 0;
-    int exponent;
+/* Quantise all rows, and list those with positive weight as the rows of the root. */
+static void set_rows(growth *tree, const double *residual, const double *weights) {
+    int64_t n = tree->bins->n_rows, size = fcg_rows_a_part(n), n_parts = (n + size - 1) / size;
+    row_parts all = {.tree = tree, .residual = residual, .weights = weights, .size = size};
+    tree_node *root = tree->nodes;
     double total = 0.0;
-    for (int64_t i = 0; i < n; i++) {
-        if (!(weights[i] > 0.0)) continue;
-        tree->order[n_active++] = (int32_t)i;
-        total += fabs(residual[i]);
+    int exponent;
+    fcg_share(n_parts, count_rows, &all);
+    memset(root, 0, sizeof *root);
+    root->feature = -1;
+    for (int64_t part = 0; part < n_parts; part++) {
+        all.starts[part] = root->stop;
+        root->stop += all.counts[part];
+        total += all.totals[part];
     }
     /* A power of two keeps round residuals exact. The factor keeps rounding of the sum, which is
      * often exactly 2, from deciding the exponent. */
     frexp(total * (1.0 + 0x1p-20), &exponent);
-    double steps = ldexp(1.0, RESIDUAL_BITS - exponent);
-    for (int64_t k = 0; k < n_active; k++) {
-        int64_t i = tree->order[k], quantized = (int64_t)rint(residual[i] * steps);
-        int64_t weight = (int64_t)rint(weights[i] / tree->rules->unit);
-        tree->rows[i] = quantized * ((int64_t)1 << WEIGHT_BITS) + weight;
-    }
-    return n_active;
+    all.steps = ldexp(1.0, RESIDUAL_BITS - exponent);
+    fcg_share(n_parts, quantise_rows, &all);
+    for (int64_t part = 0; part < n_parts; part++) root->total += all.sums[part];
+    tree->n_nodes = 1;
 }
 
 static void clear(const growth *tree, pair *histogram) {
     memset(histogram, 0, (size_t)tree->n_pairs * sizeof(pair));
 }
 
-/* Add the rows of a node to a histogram of all columns, which is zero on entry. */
-static void fill_histogram(const growth *tree, const tree_node *node, pair *restrict histogram) {
+/* Add rows to a histogram of all columns. */
+static void add_rows(const growth *tree, int64_t start, int64_t stop, pair *restrict histogram) {
     int64_t n_columns = tree->bins->n_columns;
     const uint8_t *codes = tree->bins->codes;
-    for (int64_t i = node->start; i < node->stop; i++) {
+    for (int64_t i = start; i < stop; i++) {
         const uint8_t *row = codes + tree->order[i] * n_columns;
         pair value = tree->rows[tree->order[i]];
         /* The arrays extend AHEAD entries beyond the last row. */
@@ -112,21 +125,50 @@ static void fill_histogram(const growth *tree, const tree_node *node, pair *rest
     }
 }
 
-void fcg_split_rows(const fcg_bins *bins, const int64_t *slots, const fcg_split *splits,
-                    const int64_t *sums, int32_t *nodes, int64_t *histograms) {
-    int64_t n_columns = bins->n_columns;
-    for (int64_t i = 0; i < bins->n_rows; i++) {
-        int64_t slot = slots[nodes[i]];
-        if (slot < 0) continue;
-        const fcg_split *split = splits + slot;
-        const uint8_t *row = bins->codes + i * n_columns;
-        uint8_t code = row[split->column];
-        int right = !((split->goes_left[code >> 6] >> (code & 63)) & 1);
-        nodes[i] = (int32_t)(split->children + right);
-        if (right != split->added) continue;
-        pair *column = histograms + slot * n_columns * N_BINS;
-        for (int64_t j = 0; j < n_columns; j++, column += N_BINS) column[row[j]] += sums[i];
+/* The rows of a node in equal parts, each with a histogram, and the rows that go left. */
+typedef struct {
+    const growth *tree;
+    const tree_node *node;
+    int64_t n_parts;
+    pair *histogram, *others;
+    const uint8_t *is_left;
+    int64_t n_left[64];
+} node_parts;
+
+static int64_t start_of(const node_parts *all, int64_t part) {
+    return all->node->start + (all->node->stop - all->node->start) * part / all->n_parts;
+}
+
+/* Return into how many parts a node is divided: integers add up to the same sums in any parts. */
+static int64_t n_parts_of(const growth *tree, const tree_node *node) {
+    int64_t n = (node->stop - node->start) / PART;
+    n = n < tree->n_threads ? n : tree->n_threads;
+    return n < 1 ? 1 : n < 64 ? n : 64;
+}
+
+static void fill_part(void *context, int64_t part) {
+    const node_parts *all = context;
+    pair *histogram = all->histogram;
+    if (part) histogram = all->others + (part - 1) * all->tree->n_pairs;
+    add_rows(all->tree, start_of(all, part), start_of(all, part + 1), histogram);
+}
+
+/* Add the rows of a node to a histogram of all columns, which is zero on entry. */
+static void fill_histogram(const growth *tree, const tree_node *node, pair *restrict histogram) {
+    node_parts all = {.tree = tree, .node = node, .histogram = histogram};
+    all.n_parts = n_parts_of(tree, node);
+    if (all.n_parts > 1)
+        all.others = calloc((size_t)((all.n_parts - 1) * tree->n_pairs), sizeof(pair));
+    if (!all.others) {
+        add_rows(tree, node->start, node->stop, histogram);
+        return;
     }
+    fcg_share(all.n_parts, fill_part, &all);
+    for (int64_t part = 1; part < all.n_parts; part++) {
+        const pair *other = all.others + (part - 1) * tree->n_pairs;
+        for (int64_t k = 0; k < tree->n_pairs; k++) histogram[k] += other[k];
+    }
+    free(all.others);
 }
 
 /* Whether a node is large enough to be split. */
@@ -136,235 +178,297 @@ static int is_open(const growth *tree, const tree_node *node) {
 
 /* Return space for the histogram of a node; NULL if there is none left. */
 static pair *take_room(growth *tree) {
-    return tree->n_room > 1 ? tree->room + --tree->n_room * tree->n_pairs : NULL;
+    int64_t number = __atomic_sub_fetch(&tree->n_room, 1, __ATOMIC_RELAXED);
+    return number >= 0 ? tree->room + number * tree->n_pairs : NULL;
 }
 
 /* Find the split of a node with few rows: only their bins are visited, and cleared afterwards. */
-static void open_small(growth *tree, tree_node *node) {
+static void open_small(const slot *own, tree_node *node) {
+    const growth *tree = own->tree;
     if (!is_open(tree, node)) return;
     int64_t n_columns = tree->bins->n_columns;
-    memset(tree->occupied, 0, (size_t)(4 * n_columns) * sizeof(uint64_t));
+    memset(own->occupied, 0, (size_t)(4 * n_columns) * sizeof(uint64_t));
     for (int64_t i = node->start; i < node->stop; i++) {
         const uint8_t *row = tree->bins->codes + tree->order[i] * n_columns;
         pair value = tree->rows[tree->order[i]];
         for (int64_t j = 0; j < n_columns; j++) {
-            tree->room[j * N_BINS + row[j]] += value;
-            tree->occupied[4 * j + (row[j] >> 6)] |= (uint64_t)1 << (row[j] & 63);
+            own->histogram[j * N_BINS + row[j]] += value;
+            own->occupied[4 * j + (row[j] >> 6)] |= (uint64_t)1 << (row[j] & 63);
         }
     }
-    fcg_find_split(tree, node, tree->room, tree->occupied);
+    fcg_find_split(tree, node, own->histogram, own->occupied);
     for (int64_t i = node->start; i < node->stop; i++) {
         const uint8_t *row = tree->bins->codes + tree->order[i] * n_columns;
-        for (int64_t j = 0; j < n_columns; j++) tree->room[j * N_BINS + row[j]] = 0;
+        for (int64_t j = 0; j < n_columns; j++) own->histogram[j * N_BINS + row[j]] = 0;
     }
 }
 
 /* Fill the histogram of a node and find its split. */
-static void open_node(growth *tree, tree_node *node) {
+static void open_node(const slot *own, tree_node *node) {
+    growth *tree = own->tree;
     if (!node->histogram) node->histogram = take_room(tree);
-    pair *histogram = node->histogram ? node->histogram : tree->room;
+    pair *histogram = node->histogram ? node->histogram : own->histogram;
     clear(tree, histogram);
     fill_histogram(tree, node, histogram);
     fcg_find_split(tree, node, histogram, NULL);
-    if (histogram == tree->room) clear(tree, histogram);
+    if (histogram == own->histogram) clear(tree, histogram);
 }
 
 /* Find the splits of two children: the histogram of the smaller one is filled from its rows, that
  * of the larger one obtained by subtraction. */
-static void open_children(growth *tree, tree_node *parent, tree_node *first) {
+static void open_children(const slot *own, tree_node *parent, tree_node *first) {
+    growth *tree = own->tree;
     tree_node *small = first + (first[1].stop - first[1].start < first->stop - first->start);
     tree_node *large = small == first ? first + 1 : first;
     pair *above = parent->histogram;
     parent->histogram = NULL;
     if (parent->stop - parent->start <= FEW) {
-        open_small(tree, first);
-        open_small(tree, first + 1);
+        open_small(own, first);
+        open_small(own, first + 1);
         return;
     }
     if (!is_open(tree, large)) {
-        if (is_open(tree, small)) small->histogram = above, open_node(tree, small);
+        if (is_open(tree, small)) small->histogram = above, open_node(own, small);
         return;
     }
     if (!above) {
-        if (is_open(tree, small)) open_node(tree, small);
-        open_node(tree, large);
+        if (is_open(tree, small)) open_node(own, small);
+        open_node(own, large);
         return;
     }
     small->histogram = is_open(tree, small) ? take_room(tree) : NULL;
-    pair *less = small->histogram ? small->histogram : tree->room;
+    pair *less = small->histogram ? small->histogram : own->histogram;
     clear(tree, less);
     fill_histogram(tree, small, less);
     large->histogram = above;
     for (int64_t k = 0; k < tree->n_pairs; k++) above[k] -= less[k];
     if (is_open(tree, small)) fcg_find_split(tree, small, less, NULL);
     fcg_find_split(tree, large, above, NULL);
-    if (less == tree->room) clear(tree, less);
+    if (less == own->histogram) clear(tree, less);
 }
 
-/* Divide the rows of a node among its children, keeping their order. */
-static void part_rows(growth *tree, const tree_node *node, tree_node *children) {
+/* Divide rows in place, those that go left first, keeping their order; return how many these are.
+ * The others wait in tree->right. */
+static int64_t divide(const node_parts *all, int64_t start, int64_t stop) {
+    const growth *tree = all->tree;
     const fcg_bins *bins = tree->bins;
-    const uint8_t *codes = bins->codes + bins->column[node->feature];
-    int64_t n_left = node->start, n_right = 0, n_columns = bins->n_columns;
-    uint8_t is_left[N_BINS];
-    for (int code = 0; code < N_BINS; code++)
-        is_left[code] = (node->goes_left[code >> 6] >> (code & 63)) & 1;
-    for (int64_t i = node->start; i < node->stop; i++) {
+    const uint8_t *codes = bins->codes + bins->column[all->node->feature];
+    int64_t n_left = start, n_right = start, n_columns = bins->n_columns;
+    for (int64_t i = start; i < stop; i++) {
         int32_t row = tree->order[i];
-        int64_t left = is_left[codes[row * n_columns]];
+        int64_t left = all->is_left[codes[row * n_columns]];
         tree->order[n_left] = row;
         tree->right[n_right] = row;
         n_left += left, n_right += 1 - left;
     }
-    memcpy(tree->order + n_left, tree->right, (size_t)n_right * sizeof(int32_t));
+    return n_left - start;
+}
+
+static void divide_part(void *context, int64_t part) {
+    node_parts *all = context;
+    all->n_left[part] = divide(all, start_of(all, part), start_of(all, part + 1));
+}
+
+static void copy_rows(int32_t *to, const int32_t *from, int64_t n) {
+    memmove(to, from, (size_t)n * sizeof(int32_t));
+}
+
+/* Divide the rows of a node among its children, keeping their order. */
+static void part_rows(const growth *tree, const tree_node *node, tree_node *children) {
+    uint8_t is_left[N_BINS];
+    node_parts all = {.tree = tree, .node = node, .is_left = is_left};
+    all.n_parts = n_parts_of(tree, node);
+    for (int code = 0; code < N_BINS; code++)
+        is_left[code] = (node->goes_left[code >> 6] >> (code & 63)) & 1;
+    fcg_share(all.n_parts, divide_part, &all);
+    int64_t end = node->start, n_right = 0;
+    for (int64_t part = 0; part < all.n_parts; end += all.n_left[part++])
+        copy_rows(tree->order + end, tree->order + start_of(&all, part), all.n_left[part]);
+    for (int64_t part = 0; part < all.n_parts; part++) {
+        int64_t start = start_of(&all, part), n = start_of(&all, part + 1) - start;
+        copy_rows(tree->order + end + n_right, tree->right + start, n - all.n_left[part]);
+        n_right += n - all.n_left[part];
+    }
     children[0].start = node->start;
-    children[0].stop = children[1].start = n_left;
+    children[0].stop = children[1].start = end;
     children[1].stop = node->stop;
 }
 
-/* Split a node; its two children are appended to the nodes. */
-static tree_node *split(growth *tree, tree_node *node) {
-    tree_node *children = tree->nodes + tree->n_nodes;
+/* Split a node whose children have a place, and find the splits of these. */
+static void split(void *context, int64_t number) {
+    const slot *own = (const slot *)context + number;
+    growth *tree = own->tree;
+    tree_node *node = own->node, *children = tree->nodes + node->children;
     memset(children, 0, 2 * sizeof(tree_node));
     children[0].total = node->left;
     children[1].total = node->total - node->left;
     children[0].feature = children[1].feature = -1;
     children[0].depth = children[1].depth = node->depth + 1;
     part_rows(tree, node, children);
-    node->children = tree->n_nodes;
-    tree->n_nodes += 2;
-    return children;
+    if (!own->is_last) open_children(own, node, children);
 }
 
-/* Return the node to split next: the one with the largest gain or, without a limit of leaves, the
- * first. If there is none, return the number of nodes. */
-static int64_t choose_node(const growth *tree, int64_t first) {
-    int64_t best = tree->n_nodes;
-    for (int64_t i = first; i < tree->n_nodes; i++) {
-        const tree_node *node = tree->nodes + i;
-        if (node->feature < 0 || node->children) continue;
+/* The tree as it is decided: its nodes in their order. */
+typedef struct {
+    growth *tree;
+    slot *slots;
+    pair *histograms;   /* of all slots, as the next */
+    uint64_t *occupied;
+    int64_t n_slots, n_ahead; /* how many nodes are split ahead of their turn */
+    int64_t n_order, *order, *lefts; /* and the numbers of their left children, 0 for leaves */
+} course;
+
+/* Return the number of the node to split next: the one with the largest gain or, without a limit of
+ * leaves, the first. If there is none, return the number of nodes. Nodes that are split ahead of
+ * their turn count, unless `is_new`. */
+static int64_t choose_node(const course *way, int64_t first, int is_new) {
+    const growth *tree = way->tree;
+    int64_t best = way->n_order;
+    for (int64_t i = first; i < way->n_order; i++) {
+        const tree_node *node = tree->nodes + way->order[i];
+        if (node->feature < 0 || way->lefts[i] || (is_new && node->children)) continue;
         if (tree->rules->max_leaves == 0) return i;
-        if (best == tree->n_nodes || node->score > tree->nodes[best].score) best = i;
+        if (best == way->n_order || node->score > tree->nodes[way->order[best]].score) best = i;
     }
     return best;
 }
 
-static void grow(growth *tree, int64_t n_active) {
-    tree_node *root = tree->nodes;
+/* Split a node and, in other threads, those that may come next. */
+static void split_several(course *way, int64_t next, int64_t n_left) {
+    growth *tree = way->tree;
+    int64_t n = 0, most = way->n_slots - way->n_ahead, first = tree->rules->max_leaves ? 0 : next;
+    most = n_left < most ? n_left : most;
+    do {
+        tree_node *node = tree->nodes + way->order[next];
+        node->children = tree->n_nodes;
+        tree->n_nodes += 2;
+        way->slots[n].node = node;
+        way->slots[n++].is_last = n_left == 1;
+        next = n < most ? choose_node(way, first, 1) : way->n_order;
+    } while (next < way->n_order);
+    way->n_ahead += n;
+    fcg_share(n, split, way->slots);
+}
+
+static void grow(course *way) {
+    growth *tree = way->tree;
     int64_t n_leaves = 1, most = tree->rules->max_leaves, next = 0;
-    memset(root, 0, sizeof *root);
-    root->feature = -1;
-    root->stop = n_active;
-    for (int64_t i = 0; i < n_active; i++) root->total += tree->rows[tree->order[i]];
-    tree->n_nodes = 1;
-    clear(tree, tree->room);
-    if (most != 1 && is_open(tree, root)) open_node(tree, root);
-    while ((next = choose_node(tree, most ? 0 : next)) < tree->n_nodes) {
-        tree_node *node = tree->nodes + next, *children = split(tree, node);
+    way->n_order = 1;
+    way->order[0] = way->lefts[0] = 0;
+    if (most != 1 && is_open(tree, tree->nodes)) open_node(way->slots, tree->nodes);
+    while ((next = choose_node(way, most ? 0 : next, 0)) < way->n_order) {
+        tree_node *node = tree->nodes + way->order[next];
+        if (!node->children) split_several(way, next, most ? most - n_leaves : INT64_MAX);
+        way->n_ahead--;
+        way->lefts[next] = way->n_order;
+        for (int64_t child = node->children; child < node->children + 2; child++) {
+            way->lefts[way->n_order] = 0;
+            way->order[way->n_order++] = child;
+        }
         if (++n_leaves == most) break;
-        open_children(tree, node, children);
     }
 }
 
-/* Write the categories that go left: one number in the split itself and, if there are many, four
- * more in the free entry n. Returns the next free entry. */
-static int64_t write_set(const tree_node *node, int is_wide, double *row, double *nodes,
-                         int64_t n) {
-    double words[1 + FIELDS] = {0.0}, *extension = nodes + FIELDS * n;
-    for (int code = 0; code < FCG_CODES; code++)
-        if ((node->goes_left[code >> 6] >> (code & 63)) & 1)
-            words[code / FCG_WORD] += ldexp(1.0, code % FCG_WORD);
-    row[1] = words[0];
-    if (!is_wide) return n;
-    row[3] += 4.0 * (double)n;
-    for (int k = 0; k < FIELDS; k++) extension[k] = -2.0 - words[1 + k];
-    return n + 1;
-}
-
-/* Write a split in the layout of the dictionary. */
-static void write_split(const growth *tree, const tree_node *node, double *row) {
-    const fcg_bins *bins = tree->bins;
-    int64_t left = node->children, j = node->feature;
-    row[0] = (double)j;
-    row[1] = bins->edges[j * N_BINS + node->place];
-    row[2] = (double)left;
-    row[3] = (double)(node->is_missing_left * MISSING_LEFT + bins->is_category[j] * CATEGORIES);
-}
-
-/* Write a node. A leaf has its smoothed mean residual in quantisation steps, until it is scaled;
- * without `weights`, those in units are used. Returns the next free entry. */
-static int64_t write_node(const growth *tree, const tree_node *node, const double *weights,
-                          double *row, double *nodes, int64_t n) {
-    const fcg_bins *bins = tree->bins;
-    double weight = weight_of(node->total) * tree->rules->unit;
-    if (node->children) {
-        write_split(tree, node, row);
-        if (!bins->is_category[node->feature]) return n;
-        return write_set(node, bins->n_numbers[node->feature] > FCG_WORD, row, nodes, n);
+/* Put the rows of a node that stays a leaf in their order again. */
+static void merge_rows(const growth *tree, const tree_node *node) {
+    const tree_node *children = tree->nodes + node->children;
+    int64_t a = node->start, b = children[1].start, at = node->start;
+    copy_rows(tree->right + node->start, tree->order + node->start, node->stop - node->start);
+    while (at < node->stop) {
+        int is_left = b == node->stop ||
+                      (a < children[0].stop && tree->right[a] < tree->right[b]);
+        tree->order[at++] = is_left ? tree->right[a++] : tree->right[b++];
     }
-    memcpy(row, LEAF, sizeof LEAF);
-    if (weights && !tree->rules->is_exact) {
-        weight = 0.0;
-        for (int64_t i = node->start; i < node->stop; i++) weight += weights[tree->order[i]];
-    }
-    weight = fmax(weight + tree->rules->smoothing, DBL_MIN);
-    row[1] = (double)(node->total >> WEIGHT_BITS) / weight;
-    return n;
 }
 
-/* Scale the leaves so that the largest value is the peak. */
-static void scale_leaves(double peak, int64_t n, double *nodes) {
-    double largest = 0.0;
-    for (double *row = nodes; row < nodes + FIELDS * n; row += FIELDS)
-        if (row[0] == -1.0) largest = fmax(largest, fabs(row[1]));
-    if (largest == 0.0) largest = 1.0;
-    for (double *row = nodes; row < nodes + FIELDS * n; row += FIELDS)
-        if (row[0] == -1.0) row[1] = row[1] / largest * peak;
-}
+/* What finishes the leaves: the numbers of nodes as leaves, and those of the rows. */
+typedef struct {
+    const growth *tree;
+    const double *weights;
+    const int64_t *numbers;
+    uint16_t *leaves;
+} finish;
 
-/* Write the nodes, then the entries of category sets. Returns the number of entries. */
-static int64_t write_nodes(const growth *tree, const double *weights, double *nodes) {
-    int64_t n = tree->n_nodes;
-    for (int64_t k = 0; k < tree->n_nodes; k++)
-        n = write_node(tree, tree->nodes + k, weights, nodes + FIELDS * k, nodes, n);
-    scale_leaves(tree->rules->peak, tree->n_nodes, nodes);
-    return n;
-}
-
-int64_t fcg_write_tree(const fcg_bins *bins, const fcg_tree_rules *rules, int64_t n,
-                       const int64_t *order, const int64_t *lefts, const int64_t *totals,
-                       const fcg_split *splits, double *nodes) {
-    growth tree = fcg_growth(bins, rules);
-    int64_t n_entries = n;
-    for (int64_t k = 0; k < n; k++) {
-        const fcg_split *split = splits + order[k];
-        tree_node node = {.total = totals[order[k]],
-                          .children = lefts[k],
-                          .feature = split->feature,
-                          .place = split->place,
-                          .is_missing_left = split->is_missing_left};
-        memcpy(node.goes_left, split->goes_left, sizeof node.goes_left);
-        n_entries = write_node(&tree, &node, NULL, nodes + FIELDS * k, nodes, n_entries);
-    }
-    scale_leaves(rules->peak, n, nodes);
-    return n_entries;
-}
-
-/* Write the leaf numbers of the rows, leaves counted in the order of nodes. */
-static void write_leaves(const growth *tree, uint16_t *leaves) {
-    uint16_t number = 0;
-    for (int64_t k = 0; k < tree->n_nodes; k++) {
-        const tree_node *node = tree->nodes + k;
+static void finish_leaves(void *context, int64_t part) {
+    const finish *all = context;
+    const growth *tree = all->tree;
+    for (int64_t k = part * LEAVES; k < tree->n_nodes && k < (part + 1) * LEAVES; k++) {
+        tree_node *node = tree->nodes + k;
         if (node->children) continue;
-        for (int64_t i = node->start; i < node->stop; i++) leaves[tree->order[i]] = number;
-        number++;
+        node->weight = weight_of(node->total) * tree->rules->unit;
+        if (!tree->rules->is_exact) {
+            node->weight = 0.0;
+            for (int64_t i = node->start; i < node->stop; i++)
+                node->weight += all->weights[tree->order[i]];
+        }
+        if (!all->leaves) continue;
+        for (int64_t i = node->start; i < node->stop; i++)
+            all->leaves[tree->order[i]] = (uint16_t)all->numbers[k];
     }
+}
+
+/* Keep the nodes of the tree, in their order, and write the leaf number of each row. Returns 0, or
+ * -1 if there is not enough memory. */
+static int settle(course *way, const double *weights, uint16_t *leaves) {
+    growth *tree = way->tree;
+    int64_t n = way->n_order, n_leaves = 0;
+    tree_node *nodes = malloc((size_t)n * sizeof(tree_node));
+    if (!nodes) return -1;
+    for (int64_t k = 0; k < n; k++) {
+        nodes[k] = tree->nodes[way->order[k]];
+        if (!way->lefts[k] && nodes[k].children) merge_rows(tree, nodes + k);
+        nodes[k].children = way->lefts[k];
+        way->order[k] = n_leaves; /* from here on the number as a leaf */
+        n_leaves += way->lefts[k] == 0;
+    }
+    free(tree->nodes);
+    tree->nodes = nodes;
+    tree->n_nodes = n;
+    fcg_share((n + LEAVES - 1) / LEAVES, finish_leaves,
+              &(finish){tree, weights, way->order, leaves});
+    return 0;
+}
+
+/* Take memory for a tree of at most max_nodes nodes. Returns 0, or -1 if there is not enough. */
+static int make_room(course *way, int64_t max_nodes) {
+    growth *tree = way->tree;
+    int64_t n_columns = tree->bins->n_columns, n_slots = MOST_NUMBERS / (tree->n_pairs + 1);
+    size_t n_rows = (size_t)tree->bins->n_rows + AHEAD;
+    tree->n_threads = tree->bins->n_rows < 2 * PART ? 1 : fcg_n_threads();
+    n_slots = n_slots < NODES_A_THREAD * tree->n_threads ? n_slots
+                                                         : NODES_A_THREAD * tree->n_threads;
+    way->n_slots = tree->n_threads == 1 || n_slots < 1 ? 1 : n_slots;
+    size_t n_nodes = (size_t)(max_nodes + 2 * way->n_slots + 4);
+    tree->rows = malloc(n_rows * sizeof(pair));
+    tree->order = calloc(n_rows, sizeof(int32_t));
+    tree->right = malloc(n_rows * sizeof(int32_t));
+    tree->nodes = malloc(n_nodes * sizeof(tree_node));
+    way->order = malloc(2 * n_nodes * sizeof(int64_t));
+    way->slots = malloc((size_t)way->n_slots * sizeof(slot));
+    pair *histograms = calloc((size_t)(way->n_slots * tree->n_pairs + 1), sizeof(pair));
+    uint64_t *occupied = malloc((size_t)(way->n_slots * 4 * n_columns + 1) * sizeof(uint64_t));
+    way->histograms = histograms;
+    way->occupied = occupied;
+    if (!tree->rows || !tree->order || !tree->right || !tree->nodes || !way->order ||
+        !way->slots || !histograms || !occupied)
+        return -1;
+    way->lefts = way->order + n_nodes;
+    for (int64_t k = 0; k < way->n_slots; k++)
+        way->slots[k] = (slot){.tree = tree,
+                               .histogram = histograms + k * tree->n_pairs,
+                               .occupied = occupied + k * 4 * n_columns};
+    return 0;
+}
+
+static void drop_room(course *way) {
+    growth *tree = way->tree;
+    free(tree->rows), free(tree->order), free(tree->right), free(tree->nodes);
+    free(way->order), free(way->slots), free(way->histograms), free(way->occupied);
 }
 
 int64_t fcg_grow_tree(const fcg_bins *bins, const fcg_tree_rules *rules, const double *residual,
                       const double *weights, int64_t n_room, int64_t *room, int64_t max_nodes,
                       double *nodes, uint16_t *leaves) {
-    size_t n_rows = (size_t)bins->n_rows + AHEAD;
     fcg_tree_rules settled_rules = *rules;
     if (settled_rules.unit == 0.0) {
         double facts[5];
@@ -372,21 +476,15 @@ int64_t fcg_grow_tree(const fcg_bins *bins, const fcg_tree_rules *rules, const d
         settled_rules.unit = fcg_weight_unit(facts, &settled_rules.is_exact);
     }
     growth tree = fcg_growth(bins, &settled_rules);
+    course way = {.tree = &tree};
+    int64_t n_entries = -1;
     tree.room = room;
     tree.n_room = n_room;
-    tree.rows = malloc(n_rows * sizeof(pair));
-    tree.order = calloc(n_rows, sizeof(int32_t));
-    tree.right = malloc(n_rows * sizeof(int32_t));
-    tree.nodes = malloc((size_t)(max_nodes + 2) * sizeof(tree_node));
-    tree.occupied = malloc((size_t)(4 * bins->n_columns + 1) * sizeof(uint64_t));
-    int is_allocated = tree.rows && tree.order && tree.right && tree.nodes && tree.occupied;
-    int64_t n_entries = -1;
-    if (is_allocated) {
-        grow(&tree, set_rows(&tree, residual, weights));
-        n_entries = write_nodes(&tree, weights, nodes);
-        if (leaves) write_leaves(&tree, leaves);
+    if (make_room(&way, max_nodes) == 0) {
+        set_rows(&tree, residual, weights);
+        grow(&way);
+        if (settle(&way, weights, leaves) == 0) n_entries = fcg_write_nodes(&tree, nodes);
     }
-    free(tree.rows), free(tree.order), free(tree.right), free(tree.nodes);
-    free(tree.occupied);
+    drop_room(&way);
     return n_entries;
 }

@@ -1,4 +1,4 @@
-/* The state of a growing tree, shared by trees.c and splits.c. */
+/* The state of a growing tree, shared by trees.c, splits.c and nodes.c. */
 #ifndef FCGBOOST_TREES_H
 #define FCGBOOST_TREES_H
 
@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-enum { N_BINS = 256, WEIGHT_BITS = 28 };
+enum { N_BINS = 256, WEIGHT_BITS = 28, FIELDS = 4 };
 
 /* A sum of quantised residuals in the upper bits, and one of weights in the lower bits. */
 typedef int64_t pair;
@@ -20,7 +20,8 @@ static inline int32_t residual_of(pair sum) { return (int32_t)(sum >> 32); }
 typedef struct {
     int64_t start, stop, depth;
     pair total, left;
-    double score; /* of the best split; after the search, minus that without a split */
+    double score;  /* of the best split; after the search, minus that without a split */
+    double weight; /* of a leaf, not in units */
     int64_t feature, place, is_missing_left, children; /* left child, or 0 */
     pair *histogram;             /* NULL if it is not kept */
     uint64_t goes_left[4];       /* one bit for each code of the feature's column */
@@ -35,12 +36,12 @@ typedef struct {
     int64_t n_pairs;     /* the size of a histogram */
     pair *rows;          /* the quantised residual and weight of each row */
     int32_t *order;      /* rows; those of a node are contiguous */
-    int32_t *right;      /* work space for the rows of a node */
+    int32_t *right;      /* work space for the rows that go right */
     tree_node *nodes;
     int64_t n_nodes;
-    pair *room;          /* for histograms; the first is work space, zero between uses */
+    pair *room;          /* for histograms */
     int64_t n_room;
-    uint64_t *occupied;  /* (n_columns, 4): the codes that occur among the rows of a node */
+    int64_t n_threads;   /* that may work on the tree at once */
 } growth;
 
 /* Return a growth with the constants that bins and rules determine. */
@@ -53,6 +54,8 @@ static inline growth fcg_growth(const fcg_bins *bins, const fcg_tree_rules *rule
                     .n_pairs = bins->n_columns * N_BINS};
 }
 
+/* Write the nodes, then the entries of category sets. Returns the number of entries. */
+int64_t fcg_write_nodes(const growth *tree, double *nodes);
 /* Find the best split of a node from its histogram; ties go to the first feature. Unless it is
  * NULL, `occupied` has one bit for each code of a column that occurs in some row. */
 void fcg_find_split(const growth *tree, tree_node *node, const pair *histogram,

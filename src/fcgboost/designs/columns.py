@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from fcgboost._kernels import HingeSums
+from fcgboost._kernels import HingeSums, square_terms
 from fcgboost.arrays import Matrix
 from fcgboost.designs.base import ActiveColumns, Array, Expansion, NewestFit, NewtonEnd, Point
 from fcgboost.designs.blocks import block_sums, row_blocks
-from fcgboost.losses import CurvedLoss, Loss, SmoothLoss, SquaredHinge
+from fcgboost.losses import CurvedLoss, Loss, SmoothLoss, Square, SquaredHinge
 
 if TYPE_CHECKING:
     from fcgboost.designs.memory import MemoryDesign
@@ -30,7 +30,7 @@ _SIDE_BY_SIDE = 128
 
 
 class _State(NamedTuple):
-    """The rows at some coefficients: values, losses, and slopes and curvatures times the shares."""
+    """The rows at some coefficients: values, and losses, slopes and curvatures times the shares."""
 
     f: Matrix
     losses: Matrix
@@ -95,13 +95,16 @@ class RowColumns(ActiveColumns):
         return _State(f, *self._terms(f))
 
     def _terms(self, f: Matrix) -> tuple[Matrix, Matrix, Matrix]:
-        """Return the losses, and slopes and curvatures times the shares."""
+        """Return the losses, slopes and curvatures, times the shares."""
         y = self._y
         shares = self._design.shares
-        if not isinstance(self.loss, CurvedLoss):
-            return self.loss.value(y, f), shares * self.loss.gradient(y, f), None
-        values, slopes, curvatures = self.loss.terms(y, f)
-        return values, shares * slopes, shares * curvatures
+        loss = self.loss
+        if type(loss) in (SquaredHinge, Square) and not self._device.is_torch:
+            return square_terms(type(loss) is SquaredHinge, f, y, shares)
+        if not isinstance(loss, CurvedLoss):
+            return shares * loss.value(y, f), shares * loss.gradient(y, f), None
+        values, slopes, curvatures = loss.terms(y, f)
+        return shares * values, shares * slopes, shares * curvatures
 
 
 class MemoryColumns(RowColumns):
@@ -216,7 +219,7 @@ class MemoryColumns(RowColumns):
             return Expansion(*self._sums[point.output].expand(point.coef))
         A = self.A if subset is None else self.A[:, subset]
         rows = self._state(point)
-        sums = [self._design.shares @ rows.losses, rows.slopes @ A]
+        sums = [rows.losses.sum(), rows.slopes @ A]
         if subset is not None:
             sums.append(self._gram(A, rows.curvatures))
         return expansion(rows, self._read(*sums))

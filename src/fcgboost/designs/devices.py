@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from fcgboost._kernels.forest import Each, Forest
+from fcgboost._kernels.forest import Forest
 from fcgboost.arrays import Matrix
 from fcgboost.dictionaries import Dictionary, TreeDictionary
 from fcgboost.dictionaries.trees import TreeGrower
@@ -63,9 +63,9 @@ class HostDevice:
         """Return sums of float32 values that are never stored, None if the device has none."""
         return None
 
-    def forest(self, n_rows: int, each: Each = map) -> Any:
+    def forest(self, n_rows: int) -> Any:
         """Return an empty forest of trees stored as the leaf numbers of rows."""
-        return Forest(n_rows, each)
+        return Forest(n_rows)
 
     def grower(self, trees: TreeDictionary, rows: Matrix, weights: Matrix) -> Any:
         """Return a grower of trees on all rows."""

@@ -99,7 +99,7 @@ class LeafColumns(TreeColumns, RowColumns):
             has_constant,
         )
         self.n_columns = int(has_constant)
-        self._forest = design.device.forest(design.n_rows, design.each)
+        self._forest = design.device.forest(design.n_rows)
         self._last = self._forest
         self.sizes = []
         #: The shares of the columns, by tree.
@@ -123,34 +123,33 @@ class LeafColumns(TreeColumns, RowColumns):
             self._forest.append_tree(tree)
             self.sizes.append(tree.n_leaves)
             self.n_columns += tree.n_leaves
-            shares, gradient = self._device.fetch(
-                tree.sums(self._design.shares), tree.sums(self._first_slopes)
-            )
-            self._shares.append(shares)
-            self._gradients.append(gradient)
+            sums = tree.sums([self._design.shares, self._first_slopes])[:, 1:]
+            (facts,) = self._device.fetch(sums)
+            self._shares.append(facts[0])
+            self._gradients.append(facts[1])
 
     def expand(self, point: Point, subset: Sequence[int] | None = None) -> Expansion:
         """Return the sums at a point in one wait, with the diagonal of the Hessian."""
         rows = self._state(point)
-        sums = [self._design.shares @ rows.losses, self._back(rows.slopes)]
+        vectors = [rows.slopes]
         if isinstance(self.loss, CurvedLoss):
-            sums.append(self._back(rows.curvatures))
-        return expansion(rows, self._device.fetch(*sums))
+            vectors.append(rows.curvatures)
+        sums = self._forest.sums(vectors)[:, self._first :]
+        return expansion(rows, self._device.fetch(rows.losses.sum(), *sums))
 
     def product(self, point: Point, direction: Array) -> Array:
-        bent = self._state(point).curvatures * self._values(direction)
-        (product,) = self._device.fetch(self._back(bent))
-        return product
+        constant, values = self._divided(direction)
+        curvatures = self._state(point).curvatures
+        product = self._forest.products(constant, values, curvatures)[self._first :]
+        (fetched,) = self._device.fetch(product)
+        return fetched
 
     def terms(self, point: Point, added: Array | None = None) -> LeafTerms:
         rows = self._state(point)
         if added is not None:
             rows = self._state_at(self._last.add_values(added, rows.f + 0.0))
-        losses, slopes, curvatures = self._device.fetch(
-            self._last.sums(self._design.shares * rows.losses),
-            self._last.sums(rows.slopes),
-            self._last.sums(rows.curvatures),
-        )
+        (sums,) = self._device.fetch(self._last.sums(rows[1:])[:, 1:])
+        losses, slopes, curvatures = sums
         return LeafTerms(
             losses,
             slopes,
@@ -164,10 +163,15 @@ class LeafColumns(TreeColumns, RowColumns):
         return columns.T, self._y, self._design.weights
 
     def _values(self, coef: Array) -> Matrix:
-        f = 0.0 * self._design.weights + float(coef[: self.has_constant].sum())
-        return self._forest.add_values(np.ascontiguousarray(coef[self.has_constant :]), f)
+        constant, values = self._divided(coef)
+        return self._forest.add_values(values, 0.0 * self._design.weights + constant)
 
-    def _back(self, r: Matrix) -> Matrix:
-        """Return A^T r on the device."""
-        constant = r.sum(0, keepdims=True)[: int(self.has_constant)]
-        return self._device.xp.concatenate([constant, self._forest.sums(r)])
+    @property
+    def _first(self) -> int:
+        """Where the sums of the columns begin in those of a forest."""
+        return int(not self.has_constant)
+
+    def _divided(self, coef: Array) -> tuple[float, Array]:
+        """Return the constant, and the values of the leaves."""
+        constant = float(coef[: self.has_constant].sum())
+        return constant, np.ascontiguousarray(coef[self.has_constant :])

@@ -155,8 +155,7 @@ class MemoryDesign(Design):
         active = self._active(R)
         sums = []
         for j, tree in enumerate(trees):
-            dots = tree.sums(R[:, j])
-            counts = tree.sums(active[:, j])
+            dots, counts = tree.sums([R[:, j], active[:, j]])[:, 1:]
             values = self.device.put(self.trees.leaf_values(atoms[j : j + 1]))
             sums.append(xp.stack([dots @ values, counts @ values, counts @ values**2]))
         of_own, weight = self.device.fetch(xp.stack(sums, 1), active.sum(0))
@@ -284,7 +283,7 @@ class MemoryDesign(Design):
 
     def tree(self, codes: Matrix, n_leaves: int) -> Any:
         """Return a forest of one tree, given the leaf number of each row."""
-        forest = self.device.forest(self.n_rows, self.each)
+        forest = self.device.forest(self.n_rows)
         forest.append(codes, n_leaves)
         return forest
 

@@ -108,8 +108,9 @@ class FitTasks:
         self._root: CallbackContext | None = None
         self._current: CallbackContext | None = None
         n_callbacks = len(vars(estimator).get("_skl_callbacks", ()))
-        self._is_watched = len(estimator.stopping_rules()) < n_callbacks
-        if self._is_watched and has_paths:
+        #: Whether there are any.
+        self.is_watched = len(estimator.stopping_rules()) < n_callbacks
+        if self.is_watched and has_paths:
             self._begin_fit(n_paths)
 
     def _begin_fit(self, n_subtasks: int) -> None:
@@ -121,7 +122,7 @@ class FitTasks:
         self, max_iter: int, attributes: Callable[[Trace], dict[str, object]]
     ) -> Watcher | None:
         """Begin a path; return the function to call after every step, if any."""
-        if not self._is_watched:
+        if not self.is_watched:
             return None
         self._n_begun += 1
         if self._root is None:
@@ -147,7 +148,7 @@ class FitTasks:
 
     def close(self, attributes: Callable[[], dict[str, object]]) -> None:
         """End the fit."""
-        if self._is_watched and self._root is None:
+        if self.is_watched and self._root is None:
             # A path that goes on may have all its steps.
             self._begin_fit(0)
         if self._root is not None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from fcgboost import hashing
+from fcgboost import hashing, threads
 from fcgboost.arrays import Array
 from fcgboost.calibration import HeldOut
 from fcgboost.losses import Loss
@@ -90,30 +90,35 @@ def cross_fit(
 
     Without splits the validation rows judge members that are fitted to all training rows.
     """
-    splits: Sequence[int | None] = range(rows.n_splits) if rows.n_splits else [None]
     is_average = kinds[0].is_ensemble
     trials: dict[int, list[Trial]] = {kind: [] for kind in range(len(kinds))}
     given_up = list[_Round]()
+    n_left = max(1, rows.n_splits)
     is_settled = False
-    for number, split in enumerate(splits):
+
+    def fit(place: tuple[int, int]) -> Trial:
+        number, kind = place
+        # Members of an average differ in their draws, too.
+        draw = hashing.derive(key, number * len(kinds) + kind) >> 33 if is_average else key
+        return _try(
+            kinds[kind],
+            rows,
+            number if rows.n_splits else None,
+            draw,
+            number + 1,
+            schedule,
+        )
+
+    for first, *others in _batches(rows, has_choice=len(kinds) > 1, is_limited=limit is not None):
         if limit is not None and not limit.allows_split():
             break
-        newest = {}
-        for kind in trials:
-            # Members of an average differ in their draws, too.
-            draw = hashing.derive(key, number * len(kinds) + kind) >> 33 if is_average else key
-            newest[kind] = _try(
-                kinds[kind],
-                rows,
-                split,
-                draw,
-                number + 1,
-                schedule,
-            )
-        if number and any(trial.status is Status.TIME_LIMIT for trial in newest.values()):
+        places = [(number, kind) for number in (first, *others) for kind in trials]
+        newest = threads.each(fit, places, schedule.n_threads)
+        if first and any(trial.status is Status.TIME_LIMIT for trial in newest):
             break
-        for kind, trial in newest.items():
+        for (_, kind), trial in zip(places, newest, strict=True):
             trials[kind].append(trial)
+        n_left -= 1 + len(others)
         n_judged = judged_weight(next(iter(trials.values())))
         if not is_settled and len(trials) > 1 and n_judged >= _ENOUGH_WEIGHT:
             is_settled = True
@@ -122,7 +127,7 @@ def cross_fit(
                 if weight == 0.0:
                     given_up.append(part)
                     del trials[kind]
-                    schedule.n_paths -= len(splits) - number - 1
+                    schedule.n_paths -= n_left
     rounds = {kind: _Round.of(of_kind) for kind, of_kind in trials.items()}
     results = results_table([(part.trials, part.best) for part in (*rounds.values(), *given_up)])
     if is_average:
@@ -138,6 +143,20 @@ def cross_fit(
         schedule,
         results,
     )
+
+
+def _batches(rows: FitRows, has_choice: bool, is_limited: bool) -> list[list[int]]:
+    """Return the splits whose members are fitted at once; without splits there is one of all rows.
+
+    First come the splits that judge enough rows to give a kind up, then all others. Within a time
+    limit they come one after the other.
+    """
+    splits = list(range(max(1, rows.n_splits)))
+    if is_limited:
+        return [[split] for split in splits]
+    n_first = 1 + int(np.searchsorted(np.cumsum(rows.split_weights), _ENOUGH_WEIGHT))
+    parts = [splits[:n_first], splits[n_first:]] if has_choice else [splits]
+    return list(filter(None, parts))
 
 
 def _try(

@@ -94,20 +94,20 @@ class Fit:
         endings = [rule(step) for rule in rules for step in resume or ()]
         if resume and endings and endings[-1] is not None:
             return self._trial([resume], endings[-1])
-        rules += schedule.begin(self.recipe.max_iter, self.fold)
         validator = self.layout.validator
-        traces, status = fit_path(
-            self.layout.design,
-            self.layout.targets,
-            self.recipe,
-            rules,
-            validator and validator.fresh(),
-            schedule.tasks.begin_path(
-                self.recipe.max_iter,
-                lambda trace: schedule.attributes(self._trial([trace], Status.CALLBACK)),
-            ),
-            resume,
-        )
+        with schedule.path(self.recipe.max_iter, self.fold) as watching:
+            traces, status = fit_path(
+                self.layout.design,
+                self.layout.targets,
+                self.recipe,
+                rules + watching,
+                validator and validator.fresh(),
+                schedule.tasks.begin_path(
+                    self.recipe.max_iter,
+                    lambda trace: schedule.attributes(self._trial([trace], Status.CALLBACK)),
+                ),
+                resume,
+            )
         trial = self._trial(traces, status)
         schedule.tasks.end_path(lambda: schedule.attributes(trial))
         return trial

@@ -6,11 +6,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-import joblib
 import numpy as np
 import sklearn
 
-from fcgboost import threads
 from fcgboost.arrays import Array, ClassLabels, Codes, Flags, Matrix, is_sparse, to_numpy
 from fcgboost.backends.torch.device import find_device
 from fcgboost.calibration import HeldOut
@@ -115,10 +113,14 @@ class FitRows(ABC):
     classes: ClassLabels
     #: The sum of the weights.
     total_weight: float
-    #: How many splits there are.
-    n_splits: int
+    #: The weight of the rows that each split holds out.
+    split_weights: Sequence[float] = ()
     #: Whether there are validation rows.
     has_validation: bool
+
+    @property
+    def n_splits(self) -> int:
+        return len(self.split_weights)
 
     @abstractmethod
     def sample(self) -> Matrix:
@@ -155,7 +157,7 @@ class MemoryRows(FitRows):
         self.uncounted = uncounted
         self.classes = data.classes
         self.total_weight = float(data.train.weights.sum())
-        self.n_splits = len(splits)
+        self.split_weights = [float(divided.weights[split.test].sum()) for split in splits]
         self.has_validation = data.validation is not None
 
     def sample(self) -> Matrix:
@@ -289,7 +291,7 @@ def _make_design(
         weights,
         standardize=settings.standardize,
         memory_budget=int(sklearn.get_config()["working_memory"] * 2**20),
-        n_threads=threads.allowed(joblib.effective_n_jobs(settings.n_jobs)),
+        n_threads=settings.n_threads,
         device=find_device(settings.device),
         row_hashes=train.row_hashes,
         moments=moments,

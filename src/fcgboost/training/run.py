@@ -101,6 +101,8 @@ class Job:
         if limit is not None:
             limit.plan(len(self.kinds), self._is_refitted)
             rules = [*rules, limit]
+        # What users hand us meets one member at a time.
+        is_alone = not rules
         line = ProgressLine(int(self.settings.verbose))
         if line.is_heard:
             rules = [line, *rules]
@@ -110,6 +112,7 @@ class Job:
             self.n_paths,
             tasks,
             self._of_trial,
+            n_threads=self.settings.n_threads if is_alone and not tasks.is_watched else 1,
         )
         with closing(line):
             attributes = self._fitted(schedule, limit)

@@ -1,9 +1,12 @@
-"""The paths of one fit: how many there are, which one runs, and how much of the fit is done."""
+"""The paths of one fit: how many there are, which of them run, and how much of the fit is done."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
 
 from fcgboost.stopping import Progress, Status, Step, StoppingRule
 from fcgboost.training.callbacks import FitTasks
@@ -11,8 +14,19 @@ from fcgboost.training.trials import Trial
 
 
 @dataclass
+class _Path:
+    """A path that has begun."""
+
+    number: int
+    max_iter: int
+    fold: int | None
+    n_steps: int = 0
+    has_ended: bool = False
+
+
+@dataclass
 class Schedule:
-    """Asks rules after the steps of all paths of a fit, and tells them its progress.
+    """Asks rules after the steps of all paths of a fit, one at a time, and tells them its progress.
 
     Parameters
     ----------
@@ -24,40 +38,50 @@ class Schedule:
         What scikit-learn's callbacks watch.
     attributes : callable
         Returns the fitted attributes of a classifier with a single path, for the callbacks.
+    n_threads : int, default=1
+        How many paths may run at once.
     """
 
     rules: list[StoppingRule]
     n_paths: int
     tasks: FitTasks
     attributes: Callable[[Trial], dict[str, object]]
-    _path: int = 0
-    _fold: int | None = None
-    _n_steps: int = 0
-    _longest: int = 0
-    _max_iter: int = 1
+    n_threads: int = 1
+    _paths: list[_Path] = field(default_factory=list)
     _share: float = 0.0
 
-    def begin(self, max_iter: int, fold: int | None) -> list[StoppingRule]:
-        """Begin the next path, of at most max_iter steps; return the rule to ask, if any."""
-        self._path += 1
-        self._fold = fold
-        self._longest = max(self._longest, self._n_steps)
-        self._max_iter = max_iter
-        return [self] if self.rules else []
+    def __post_init__(self) -> None:
+        self._lock = threading.Lock()
 
-    def __call__(self, step: Step) -> Status | None:
-        self._n_steps = step.k
-        step = replace(step, progress=self._progress(step.k))
-        endings = [rule(step) for rule in self.rules]
+    @contextmanager
+    def path(self, max_iter: int, fold: int | None) -> Iterator[list[StoppingRule]]:
+        """Begin a path of at most max_iter steps; yield the rule to ask, if any."""
+        with self._lock:
+            path = _Path(len(self._paths) + 1, max_iter, fold)
+            self._paths.append(path)
+        try:
+            yield [partial(self._ask, path)] if self.rules else []
+        finally:
+            path.has_ended = True
+
+    def _ask(self, path: _Path, step: Step) -> Status | None:
+        with self._lock:
+            path.n_steps = step.k
+            step = replace(step, progress=self._progress(path))
+            endings = [rule(step) for rule in self.rules]
         return next(filter(None, endings), None)
 
-    def _progress(self, k: int) -> Progress:
+    def _progress(self, path: _Path) -> Progress:
         # A path rarely makes all steps it may: the longest one so far is a better guess.
-        share_of_path = min(1.0, k / (self._longest or self._max_iter))
-        self._share = max(self._share, (self._path - 1 + share_of_path) / self.n_paths)
+        longest = max((other.n_steps for other in self._paths if other.has_ended), default=0)
+        n_done = 0.0
+        for other in self._paths:
+            share = other.n_steps / (longest or other.max_iter)
+            n_done += 1.0 if other.has_ended else min(1.0, share)
+        self._share = max(self._share, n_done / self.n_paths)
         return Progress(
-            path=self._path,
+            path=path.number,
             n_paths=self.n_paths,
-            fold=self._fold,
+            fold=path.fold,
             share=min(1.0, self._share),
         )

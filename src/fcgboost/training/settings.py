@@ -16,6 +16,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.model_selection import BaseCrossValidator
 
+from fcgboost import threads
 from fcgboost.arrays import Codes
 from fcgboost.checks import ClassWeight, RandomState, Scorer, check_number, check_word
 from fcgboost.dictionaries import Dictionary, GrownDictionary, UnionDictionary
@@ -27,6 +28,7 @@ from fcgboost.selection.base import Selection
 from fcgboost.selection.learned import LearnedCandidates
 from fcgboost.solvers import NewtonSolver, Solver
 from fcgboost.stopping import theory_steps
+from fcgboost.threads import cached
 from fcgboost.training.presets import AUTO, FAST, PLAIN, Kind, Preset, preset_of
 from fcgboost.training.scoring import check_metrics, check_score
 
@@ -150,6 +152,11 @@ class Settings:
         return [strength / math.sqrt(m) for strength in self.kind.strengths] or [
             self._usual_ridge(m)
         ]
+
+    @cached
+    def n_threads(self) -> int:
+        """How many threads may work at once."""
+        return threads.allowed(self.n_jobs)
 
     def ridge(self, m: float) -> float:
         """Return lambda where it is not chosen."""

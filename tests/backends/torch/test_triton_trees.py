@@ -62,8 +62,8 @@ def test_kernels_add_up_leaves_of_trees_of_any_size(device: TorchDevice) -> None
         forest.append(torch.tensor(codes), n_leaves)
         expected.append(codes.astype(np.uint16), n_leaves)
     r, values = rng.standard_normal(500), rng.standard_normal(314)
-    sums = forest.sums(device.put(r)).cpu()
-    np.testing.assert_allclose(sums, expected.sums(r), rtol=0.0, atol=1e-12)
+    sums = forest.sums([device.put(r)]).cpu()
+    np.testing.assert_allclose(sums, expected.sums([r]), rtol=0.0, atol=1e-12)
     f = forest.add_values(values, device.put(np.zeros(500))).cpu()
     np.testing.assert_array_equal(f, expected.add_values(values, np.zeros(500)))
 

@@ -229,7 +229,6 @@ class ClusterRows(FitRows):
     ) -> None:
         self.classes = classes
         self.total_weight = total_weight
-        self.n_splits = 0
         self.has_validation = validation is not None
         self._train = train
         self._parts = train, validation
@@ -251,7 +250,7 @@ class ClusterRows(FitRows):
         )
         if held_out.n_rows:
             self._parts = train, held_out
-            self.n_splits = 1
+            self.split_weights = [float(held_out.n_rows)]
 
     def sample(self) -> Matrix:
         return self._sample

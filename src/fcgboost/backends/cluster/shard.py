@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from fcgboost import hashing
+from fcgboost import hashing, threads
 from fcgboost._kernels import Rows, Splits
 from fcgboost._kernels.forest import Forest, LeafCodes
 from fcgboost.arrays import (
@@ -41,7 +41,6 @@ from fcgboost.model import Model
 from fcgboost.stopping import Step
 from fcgboost.tables.columns import Column
 from fcgboost.tables.inputs import Facts, Inputs, column_facts, encode
-from fcgboost.threads import blas
 from fcgboost.training.dataset import DataSet, Labelled
 from fcgboost.training.scoring import make_sums
 from fcgboost.training.validation import Validator, make_validator
@@ -436,7 +435,7 @@ class Shard:
     ) -> None:
         # For the lifetime of the shard: setting the limit takes longer than a small question.
         limit = ExitStack()
-        limit.enter_context(blas.one_thread())
+        limit.enter_context(threads.shared.ours(n_threads))
         weakref.finalize(self, limit.close)
         tables = enumerate(zip(n_parts, (training, validation), strict=True))
         self._datasets = {

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fcgboost._kernels.forest import Each
 from fcgboost.arrays import Matrix, Tensor, is_tensor
 from fcgboost.backends.torch.forest import DeviceForest
 from fcgboost.backends.torch.grower import DeviceGrower, HostGrower
@@ -82,7 +81,7 @@ class TorchDevice(HostDevice):
         sums: FusedSums | None = scores.find_sums(dictionary, n_features)
         return sums
 
-    def forest(self, n_rows: int, each: Each = map) -> DeviceForest:
+    def forest(self, n_rows: int) -> DeviceForest:
         return DeviceForest(n_rows, self)
 
     def grower(

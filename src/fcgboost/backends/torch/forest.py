@@ -6,6 +6,8 @@ reproducible.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from fcgboost.arrays import Array, Codes, Tensor
@@ -74,13 +76,21 @@ class DeviceForest:
             f += values[self._codes[trees].long() + self._begin[trees]].sum(0)
         return f
 
-    def sums(self, r: Tensor) -> Tensor:
-        """Return the sums of r over each leaf."""
-        unit = r.abs().sum() * 2.0**-_BITS + _TINY
-        return self._sums(r, unit) * unit
+    def sums(self, vectors: Sequence[Tensor]) -> Tensor:
+        """Return the sum of each vector, followed by its sums over each leaf; one row each."""
+        return self._device.xp.stack([self._sums(r) for r in vectors])
 
-    def _sums(self, r: Tensor, unit: Tensor) -> Tensor:
-        """Return sums in integer units, of shape (n_leaves,)."""
+    def products(self, constant: float, values: Array, h: Tensor) -> Tensor:
+        """Return the sums of h (constant + A values), as `sums` does, A being the indicators."""
+        return self._sums(h * self.add_values(values, 0.0 * h + constant))
+
+    def _sums(self, r: Tensor) -> Tensor:
+        unit = r.abs().sum() * 2.0**-_BITS + _TINY
+        sums = self._steps(r, unit) * unit
+        return self._device.xp.concatenate([r.sum(0, keepdims=True), sums])
+
+    def _steps(self, r: Tensor, unit: Tensor) -> Tensor:
+        """Return sums over the leaves in integer units."""
         if self._device.kernels is not None:
             return self._device.kernels.leaf_sums(
                 self._codes[: self.n_trees],

@@ -1,0 +1,131 @@
+/* Rows in bins, units of weight, and the nodes of a tree in the layout of the dictionary. */
+#include "trees.h"
+
+#include <float.h>
+#include <string.h>
+
+enum { MISSING_LEFT = 1, CATEGORIES = 2 };
+/* Weights that are not integers get STEPS_A_ROW units per row on average, but at least LEAST_STEPS
+ * and at most WEIGHT_STEPS in total. */
+static const double STEPS_A_ROW = 64.0, LEAST_STEPS = 0x1p17, WEIGHT_STEPS = 0x1p27;
+static const double LEAF[FIELDS] = {-1.0, 0.0, 0.0, 0.0};
+
+void fcg_bin(int64_t n, const double *values, int64_t n_thresholds, const double *thresholds,
+             int64_t n_numbers, uint8_t *codes) {
+    double padded[N_BINS];
+    for (int64_t k = 0; k < N_BINS; k++) padded[k] = k < n_thresholds ? thresholds[k] : INFINITY;
+    /* Binary searches in parallel hide each other's latency; the product avoids a branch. */
+    for (; n > 0; n -= FCG_BLOCK, values += FCG_BLOCK, codes += FCG_BLOCK) {
+        int64_t bin[FCG_BLOCK] = {0}, size = n < FCG_BLOCK ? n : FCG_BLOCK;
+        for (int step = N_BINS / 2; step; step /= 2)
+            for (int64_t i = 0; i < size; i++)
+                bin[i] += step * (values[i] > padded[bin[i] + step - 1]);
+        for (int64_t i = 0; i < size; i++)
+            codes[i] = (uint8_t)(values[i] == values[i] ? bin[i] : n_numbers);
+    }
+}
+
+void fcg_weights(int64_t n, const double *weights, double *facts) {
+    double total = 0.0, least = INFINITY, largest = 0.0;
+    int64_t count = 0, is_whole = 1;
+    for (int64_t i = 0; i < n; i++) {
+        if (!(weights[i] > 0.0)) continue;
+        total += weights[i];
+        least = fmin(least, weights[i]);
+        largest = fmax(largest, weights[i]);
+        is_whole &= weights[i] == floor(weights[i]);
+        count++;
+    }
+    facts[0] = total, facts[1] = least, facts[2] = largest;
+    facts[3] = (double)count, facts[4] = (double)is_whole;
+}
+
+/* The unit is 1 if all weights are integers, or their common value. */
+double fcg_weight_unit(const double *facts, int64_t *is_exact) {
+    double total = facts[0], first = facts[1];
+    *is_exact = 1;
+    if (facts[4] && total <= WEIGHT_STEPS) return 1.0;
+    if (first == facts[2] && total <= WEIGHT_STEPS * first) return first;
+    *is_exact = 0;
+    return total / fmin(WEIGHT_STEPS, fmax(LEAST_STEPS, STEPS_A_ROW * facts[3]));
+}
+
+/* Write the categories that go left: one number in the split itself and, if there are many, four
+ * more in the free entry n. Returns the next free entry. */
+static int64_t write_set(const tree_node *node, int is_wide, double *row, double *nodes,
+                         int64_t n) {
+    double words[1 + FIELDS] = {0.0}, *extension = nodes + FIELDS * n;
+    for (int code = 0; code < FCG_CODES; code++)
+        if ((node->goes_left[code >> 6] >> (code & 63)) & 1)
+            words[code / FCG_WORD] += ldexp(1.0, code % FCG_WORD);
+    row[1] = words[0];
+    if (!is_wide) return n;
+    row[3] += 4.0 * (double)n;
+    for (int k = 0; k < FIELDS; k++) extension[k] = -2.0 - words[1 + k];
+    return n + 1;
+}
+
+/* Write a split in the layout of the dictionary. */
+static void write_split(const growth *tree, const tree_node *node, double *row) {
+    const fcg_bins *bins = tree->bins;
+    int64_t left = node->children, j = node->feature;
+    row[0] = (double)j;
+    row[1] = bins->edges[j * N_BINS + node->place];
+    row[2] = (double)left;
+    row[3] = (double)(node->is_missing_left * MISSING_LEFT + bins->is_category[j] * CATEGORIES);
+}
+
+/* Write a node. A leaf has its smoothed mean residual in quantisation steps, until it is scaled.
+ * Returns the next free entry. */
+static int64_t write_node(const growth *tree, const tree_node *node, double *row, double *nodes,
+                          int64_t n) {
+    const fcg_bins *bins = tree->bins;
+    if (node->children) {
+        write_split(tree, node, row);
+        if (!bins->is_category[node->feature]) return n;
+        return write_set(node, bins->n_numbers[node->feature] > FCG_WORD, row, nodes, n);
+    }
+    memcpy(row, LEAF, sizeof LEAF);
+    row[1] = (double)(node->total >> WEIGHT_BITS) /
+             fmax(node->weight + tree->rules->smoothing, DBL_MIN);
+    return n;
+}
+
+/* Scale the leaves so that the largest value is the peak. */
+static void scale_leaves(double peak, int64_t n, double *nodes) {
+    double largest = 0.0;
+    for (double *row = nodes; row < nodes + FIELDS * n; row += FIELDS)
+        if (row[0] == -1.0) largest = fmax(largest, fabs(row[1]));
+    if (largest == 0.0) largest = 1.0;
+    for (double *row = nodes; row < nodes + FIELDS * n; row += FIELDS)
+        if (row[0] == -1.0) row[1] = row[1] / largest * peak;
+}
+
+int64_t fcg_write_nodes(const growth *tree, double *nodes) {
+    int64_t n = tree->n_nodes;
+    for (int64_t k = 0; k < tree->n_nodes; k++)
+        n = write_node(tree, tree->nodes + k, nodes + FIELDS * k, nodes, n);
+    scale_leaves(tree->rules->peak, tree->n_nodes, nodes);
+    return n;
+}
+
+int64_t fcg_write_tree(const fcg_bins *bins, const fcg_tree_rules *rules, int64_t n,
+                       const int64_t *order, const int64_t *lefts, const int64_t *totals,
+                       const fcg_split *splits, double *nodes) {
+    growth tree = fcg_growth(bins, rules);
+    int64_t n_entries = n;
+    for (int64_t k = 0; k < n; k++) {
+        const fcg_split *split = splits + order[k];
+        tree_node node = {.total = totals[order[k]],
+                          .weight = weight_of(totals[order[k]]) * rules->unit,
+                          .children = lefts[k],
+                          .feature = split->feature,
+                          .place = split->place,
+                          .is_missing_left = split->is_missing_left};
+        memcpy(node.goes_left, split->goes_left, sizeof node.goes_left);
+        n_entries = write_node(&tree, &node, nodes + FIELDS * k, nodes, n_entries);
+    }
+    scale_leaves(rules->peak, n, nodes);
+    return n_entries;
+}
+

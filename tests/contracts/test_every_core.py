@@ -1,0 +1,184 @@
+"""Threads make fits quicker and nothing else: bits, processes and callbacks do not see them."""
+
+import os
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.datasets import make_classification
+from sklearn.metrics import make_scorer
+
+from fcgboost import FCGBoostClassifier, TreeDictionary, members, threads
+from fcgboost.designs.devices import HostDevice
+from fcgboost.threads import allowed, shared
+
+
+def problem(n: int, n_classes: int = 2, d: int = 8) -> tuple[np.ndarray, np.ndarray]:
+    return make_classification(
+        n,
+        d,
+        n_informative=5,
+        n_classes=n_classes,
+        flip_y=0.1,
+        random_state=0,
+    )
+
+
+def words_of(model: FCGBoostClassifier, X: Any) -> list[bytes]:
+    """Return all bits that a fit and its predictions consist of."""
+    arrays = [model.decision_function(X), model.feature_importances_, model.member_weights_]
+    arrays += [member.model.atoms for member in model.members_]
+    arrays += [member.model.coef for member in model.members_]
+    arrays += [getattr(model, "oof_decision_function_", np.zeros(0))]
+    return [np.asarray(getattr(array, "data", array)).tobytes() for array in arrays]
+
+
+def rows_of(kind: str) -> tuple[Any, Any, Any]:
+    """Return rows, labels and weights."""
+    X, y = problem(600, n_classes=3 if kind == "classes" else 2)
+    weights = np.random.default_rng(0).random(600) if kind == "weights" else None
+    if kind == "sparse":
+        return sparse.csr_array(np.where(np.abs(X) < 1.0, 0.0, X)), y, weights
+    if kind == "table":
+        frame = pd.DataFrame(X).add_prefix("x")
+        frame["city"] = np.random.default_rng(1).choice(["Rome", "Oslo", "Lima"], 600)
+        return frame, y, weights
+    return X, y, weights
+
+
+@pytest.mark.parametrize("kind", ["numbers", "classes", "weights", "sparse", "table"])
+@pytest.mark.parametrize("dictionary", ["auto", "fast", "relu"])
+def test_the_number_of_threads_changes_no_bit(
+    dictionary: str, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X, y, weights = rows_of(kind)
+    # Predictions of few rows in several blocks, too.
+    monkeypatch.setattr(members, "_ROWS_AT_ONCE", 100)
+    options: dict[str, Any] = {"max_iter": 12, "random_state": 0}
+    if dictionary == "relu":
+        options |= {"cv": 3, "selection": "all"}
+        monkeypatch.setattr(HostDevice, "block_entries", 1000)
+    expected, *others = (
+        words_of(FCGBoostClassifier(dictionary, n_jobs=n, **options).fit(X, y, weights), X)
+        for n in (1, 2, 3, 7)
+    )
+    assert all(found == expected for found in others)
+
+
+@pytest.mark.parametrize("weighting", ["ones", "integers", "any"])
+@pytest.mark.parametrize(
+    "trees",
+    [
+        TreeDictionary(30, max_leaf_nodes=255, corrects_leaves=True),
+        TreeDictionary(30, max_leaf_nodes=4, corrects_leaves=True),
+        TreeDictionary(6),
+        TreeDictionary(5, categorical_features=[0, 1]),
+    ],
+    ids=str,
+)
+def test_trees_grow_alike_on_any_number_of_threads(trees: TreeDictionary, weighting: str) -> None:
+    rng = np.random.default_rng(0)
+    n = 50_000
+    X = rng.standard_normal((n, 5))
+    X[:, :2] = rng.integers(0, 60, (n, 2))
+    residual = np.sign(np.sin(3.0 * X[:, 2]) + 0.1 * X[:, 0] - 3.0) * rng.random(n)
+    residual[rng.random(n) < 0.3] = 0.0
+    weights = {
+        "ones": np.ones(n),
+        "integers": rng.integers(0, 4, n).astype(float),
+        "any": rng.random(n),
+    }[weighting]
+    grower = HostDevice().grower(trees, X, weights)
+    expected = grower.grow(residual, weights, 0)
+    # Rows without weight are in no leaf.
+    is_counted = weights > 0.0
+    leaves = None if grower.leaves is None else grower.leaves[is_counted]
+    for n_threads in (2, 3, 16):
+        with shared.ours(n_threads):
+            found = grower.grow(residual, weights, 0)
+        np.testing.assert_array_equal(found, expected)
+        if leaves is not None:
+            np.testing.assert_array_equal(grower.leaves[is_counted], leaves)
+
+
+def test_members_rows_and_explanations_are_shared_among_threads(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    X, y = problem(400)
+    shares = []
+    each = threads.each
+
+    def recorded(work: Any, pieces: Any, n_threads: int) -> Any:
+        shares.append((len(pieces), n_threads))
+        return each(work, pieces, n_threads)
+
+    monkeypatch.setattr(threads, "each", recorded)
+    monkeypatch.setattr(members, "_ROWS_AT_ONCE", 50)
+    model = FCGBoostClassifier(cv=4, n_jobs=3, max_iter=5, random_state=0).fit(X, y)
+    # Two kinds in four folds; rows that they judge are few.
+    assert shares[0] == (8, 3)
+    shares.clear()
+    model.predict(X)
+    model.explain(X[:6])
+    assert shares[0] == (8, 3)
+    assert shares[-1] == (6, 3)
+
+
+def test_rules_meet_one_member_at_a_time() -> None:
+    X, y = problem(300)
+    seen = []
+
+    def rule(step: Any) -> None:
+        seen.append((threading.get_ident(), step.progress.path, step.k))
+
+    FCGBoostClassifier(cv=3, n_jobs=4, max_iter=4, random_state=0).set_callbacks(rule).fit(X, y)
+    assert {thread for thread, *_ in seen} == {threading.get_ident()}
+    assert [place for _, *place in seen] == sorted(place for _, *place in seen)
+
+
+def n_threads_of_process() -> int:
+    return len(os.listdir("/proc/self/task"))
+
+
+def are_gone(before: int) -> bool:
+    """Whether the threads end; a thread of Python tells its end a moment before it ends."""
+    deadline = time.monotonic() + 20.0
+    while n_threads_of_process() > before and time.monotonic() < deadline:
+        time.sleep(0.001)
+    return n_threads_of_process() <= before
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="needs the folder /proc")
+def test_no_thread_is_left_after_a_fit_or_an_error() -> None:
+    X, y = problem(300)
+    FCGBoostClassifier(n_jobs=1, max_iter=3).fit(X, y)
+    before = n_threads_of_process()
+    for n_jobs in (2, 5):
+        FCGBoostClassifier(n_jobs=n_jobs, max_iter=3).fit(X, y)
+        assert are_gone(before)
+
+    with shared.ours(4):
+        assert n_threads_of_process() == before + 3
+
+    def fail(y_true: Any, y_pred: Any) -> float:
+        raise RuntimeError("I always fail")
+
+    model = FCGBoostClassifier(n_jobs=4, scoring=make_scorer(fail))
+    with pytest.raises(RuntimeError, match="I always fail"):
+        model.fit(X, y)
+    assert are_gone(before)
+
+
+def test_all_cores_are_those_of_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    monkeypatch.setattr("joblib.cpu_count", lambda: 12)
+    assert allowed(None) == 12
+    for value, n in (("3", 3), ("4,2", 4), ("100", 12), ("0", 12), ("many", 12)):
+        monkeypatch.setenv("OMP_NUM_THREADS", value)
+        assert allowed(None) == n
+    assert allowed(5) == 5
