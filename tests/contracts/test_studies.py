@@ -1,0 +1,31 @@
+"""The small studies that pages quote: they run, and measure what they say."""
+
+import numpy as np
+import pytest
+
+from benchmarks import few_rows
+
+
+def cells_of(line: str) -> list[str]:
+    return line.strip("| ").split(" | ")
+
+
+def test_one_column_tells_the_classes_apart_and_each_has_its_rows() -> None:
+    X, y, X_test, y_test = few_rows.one_column(3, seed=0)
+    assert (np.bincount(y) == 3).all()
+    assert (np.bincount(y_test) == 47).all()
+    stacked, labels = np.vstack([X, X_test]), np.concatenate([y, y_test])
+    spreads = np.array([stacked[labels == c].std(axis=0) for c in range(few_rows.N_CLASSES)])
+    assert spreads[:, 0].mean() == pytest.approx(0.5, abs=0.05)
+    assert stacked[:, 0].std() > 200.0
+
+
+def test_the_table_of_few_rows_has_a_line_for_each_method(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    data = "one column, 5 rows a class"
+    few_rows.main(["--seeds", "1", "--data", data, "--methods", "random forest", "fast"])
+    (*_, forest, fast) = capsys.readouterr().out.splitlines()
+    assert cells_of(forest)[:2] == [data, "random forest"]
+    assert 30.0 < float(cells_of(forest)[2].split()[0]) < 80.0
+    assert cells_of(fast)[1] == "fast"
