@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from benchmarks import few_rows
+from benchmarks import few_rows, study_scores
+from fcgboost import FCGBoostClassifier
 
 
 def cells_of(line: str) -> list[str]:
@@ -29,3 +30,30 @@ def test_the_table_of_few_rows_has_a_line_for_each_method(
     assert cells_of(forest)[:2] == [data, "random forest"]
     assert 30.0 < float(cells_of(forest)[2].split()[0]) < 80.0
     assert cells_of(fast)[1] == "fast"
+
+
+def test_scores_are_compared_with_fresh_rows(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(study_scores, "N_FRESH", 400)
+    study_scores.main(["--rows", "60", "--data", "noise", "--seeds", "2"])
+    line = capsys.readouterr().out.splitlines()[-1]
+    assert cells_of(line)[:3] == ["60", "noise", "2"]
+    assert 40.0 < float(cells_of(line)[3]) < 60.0
+
+
+def test_a_fixed_ridge_leaves_one_to_choose_from(monkeypatch: pytest.MonkeyPatch) -> None:
+    fitted: list[FCGBoostClassifier] = []
+    fit = FCGBoostClassifier.fit
+
+    def recorded(self: FCGBoostClassifier, X: object, y: object) -> FCGBoostClassifier:
+        fitted.append(fit(self, X, y))
+        return fitted[-1]
+
+    monkeypatch.setattr(FCGBoostClassifier, "fit", recorded)
+    monkeypatch.setattr(study_scores, "N_FRESH", 400)
+    part = study_scores.noise(60, seed=0)
+    gap, accuracy = study_scores.gap(part, is_fixed=True)
+    (model,) = fitted
+    assert {member.l2 for member in model.members_} == {1.0 / np.sqrt(60)}
+    assert gap == pytest.approx(100.0 * model.oof_score_ - accuracy)
