@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from benchmarks import few_rows, study_scores
+from benchmarks import few_rows, model_sizes, study_scores
 from fcgboost import FCGBoostClassifier
 
 
@@ -57,3 +57,13 @@ def test_a_fixed_ridge_leaves_one_to_choose_from(monkeypatch: pytest.MonkeyPatch
     (model,) = fitted
     assert {member.l2 for member in model.members_} == {1.0 / np.sqrt(60)}
     assert gap == pytest.approx(100.0 * model.oof_score_ - accuracy)
+
+
+def test_sizes_of_models_are_in_one_table(capsys: pytest.CaptureFixture[str]) -> None:
+    model_sizes.main(["--rows", "150", "--models", "compact"])
+    head, _, two, seven = map(cells_of, capsys.readouterr().out.splitlines())
+    assert len(head) == len(model_sizes.COLUMNS)
+    for cells, n_classes in ((two, "2"), (seven, "7")):
+        figures = dict(zip(model_sizes.COLUMNS, cells, strict=False))
+        assert figures["classes"] == n_classes
+        assert float(figures["JSON"]) <= float(figures["with paths"])
