@@ -182,8 +182,8 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
         rows that no fold holds out, the mean for rows held out several times. With folds only.
     oof_score_ : float
         `scoring` (None is accuracy) of the out-of-fold values, with sample weights. The same rows
-        chose ridge, steps and weights: of 200 rows the accuracy was up to 6.5 points too high, of
-        1,000 up to 2 (`python -m benchmarks.study_scores`). With folds only.
+        chose ridge, steps and weights: the accuracy of 200 rows was up to 6.5 points too high, of
+        1,000 up to 1.8, of 5,000 up to 0.6 (`python -m benchmarks.study_scores`). With folds only.
     cv_results_ : dict of ndarray
         The scores of kinds of members ("param_dictionary"), ridges ("param_l2") and steps
         ("param_max_iter", the mean over folds): "split<i>_test_score", "mean_test_score",
