@@ -72,10 +72,9 @@ def longer(trials: Sequence[Trial]) -> Best:
 
 
 @contextmanager
-def kinds(*chosen: presets.Kind) -> Iterator[None]:
-    """Let the default have these kinds of members."""
-    auto = replace(presets.AUTO, kinds=chosen)
-    with mock.patch.dict(presets.PRESETS, auto=auto):
+def preset(**changes: Any) -> Iterator[None]:
+    """Change the default's preset."""
+    with mock.patch.dict(presets.PRESETS, auto=replace(presets.AUTO, **changes)):
         yield
 
 
@@ -101,10 +100,11 @@ VARIANTS: Mapping[str, Variant] = {
     "5 folds": Variant({"cv": 5}),
     "8 folds": Variant({"cv": 8}),
     "12 folds": Variant({"cv": 12}),
-    "families": Variant(change=lambda: kinds(presets.FAMILIES)),
-    "forests": Variant(change=lambda: kinds(presets.FOREST)),
+    "families": Variant(change=lambda: preset(kinds=(presets.FAMILIES,))),
+    # As if there were many rows. A preset without families would draw its forests' atoms from them.
+    "forests": Variant(change=lambda: preset(n_many=0)),
     "100 trees": Variant(
-        change=lambda: kinds(presets.FAMILIES, replace(presets.FOREST, max_steps=100))
+        change=lambda: preset(kinds=(presets.FAMILIES, replace(presets.FOREST, max_steps=100)))
     ),
     "one model": Variant({"ensemble": False}),
     "fast": Variant({"dictionary": "fast"}),

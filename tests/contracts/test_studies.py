@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from benchmarks import few_rows, model_sizes, study_scores
+from benchmarks import few_rows, model_sizes, study_members, study_scores
+from benchmarks.data import make_rows
 from fcgboost import FCGBoostClassifier
 
 
@@ -67,3 +68,16 @@ def test_sizes_of_models_are_in_one_table(capsys: pytest.CaptureFixture[str]) ->
         figures = dict(zip(model_sizes.COLUMNS, cells, strict=False))
         assert figures["classes"] == n_classes
         assert float(figures["JSON"]) <= float(figures["with paths"])
+
+
+@pytest.mark.parametrize(
+    ("variant", "families"),
+    [("families", {"UnionDictionary"}), ("forests", {"TreeDictionary"})],
+)
+def test_a_variant_of_one_kind_has_members_of_that_kind(variant: str, families: set[str]) -> None:
+    X, y = make_rows(120)
+    change = study_members.VARIANTS[variant].change
+    assert change is not None
+    with change():
+        model = FCGBoostClassifier(max_iter=8, cv=3, random_state=0).fit(X, y)
+    assert {type(member.model.dictionary).__name__ for member in model.members_} == families
