@@ -1,9 +1,12 @@
 """What folds, two kinds of members, their average and the choices behind them are each worth.
 
     python -m benchmarks.study_members [--only NAME ...] [--rows N ...] [--variants NAME ...]
+    python -m benchmarks.study_members --sets small [--only NAME ...] [--variants NAME ...]
 
 Tables, sizes and splits are those of `benchmarks.mid`; `--splits` names splits, 10 and 11 by
-default, which that benchmark does not judge. Every variant differs from the default in one thing.
+default, which that benchmark does not judge. Small sets are five of the paper's, half of the rows
+for training and all others for tests, splits 100 to 105 by default, which the contest does not
+judge. Every variant differs from the default in one thing.
 Differences are those of the AUC in points, of the log-loss, and of the accuracy in points, each
 with a standard error over tables and splits; times are CPU seconds over those of the default.
 """
@@ -24,6 +27,7 @@ from numpy.typing import NDArray
 from sklearn.metrics import log_loss, roc_auc_score
 from threadpoolctl import threadpool_limits
 
+from benchmarks.data import load
 from benchmarks.large_sets import Part
 from benchmarks.measure import MissingError
 from benchmarks.mid_sets import SIZES, TABLES, deal
@@ -31,9 +35,13 @@ from fcgboost import FCGBoostClassifier
 from fcgboost.calibration import fit_link
 from fcgboost.training import crossfit, presets
 from fcgboost.training.crossfit import CrossFit
+from fcgboost.training.fit import Fit
 from fcgboost.training.trials import Best, Trial, choose
+from paper.protocol import arrange, deal_random, seed_of
 
 SPLITS = (10, 11)
+SMALL = ("heart", "breast_cancer", "biodeg", "banknote_authentication", "seismic_bumps")
+SMALL_SPLITS = range(100, 106)
 
 Array = NDArray[np.float64]
 Probabilities = Callable[[FCGBoostClassifier, CrossFit, Any], Array]
@@ -85,6 +93,41 @@ def choosing(function: Callable[[Sequence[Trial]], Best]) -> Iterator[None]:
         yield
 
 
+@contextmanager
+def fitted_again() -> Iterator[None]:
+    """Fit every member again to its training part, led by the ridge that was chosen."""
+    try_split, average = crossfit._try, crossfit._average
+    arguments: dict[int, tuple[Any, ...]] = {}
+
+    def recorded(*args: Any) -> Trial:
+        trial = try_split(*args)
+        arguments[id(trial)] = args
+        return trial
+
+    def again(trial: Trial, ridge: int, k: int) -> Trial:
+        settings, rows, split, key, fold, schedule = arguments[id(trial)]
+        fit = Fit.of(settings, rows.lay_out(settings, split), key, fold)
+        recipe = replace(fit.recipe, l2=trial.ridges[ridge], max_iter=k)
+        return replace(fit, recipe=recipe).run(schedule)
+
+    def averaged(rounds: Any, results: Any) -> CrossFit:
+        changed = []
+        for part in rounds:
+            steps = zip(part.trials, part.best.steps, strict=True)
+            trials = [again(trial, part.best.ridge, k) for trial, k in steps]
+            members = [trial.member(0, trial.traces[0].n_steps) for trial in trials]
+            held_out = [
+                of_member
+                for trial, member in zip(trials, members, strict=True)
+                for of_member in trial.held_out(member)
+            ]
+            changed.append(replace(part, trials=trials, members=members, held_out=held_out))
+        return average(changed, results)
+
+    with mock.patch.multiple(crossfit, _try=recorded, _average=averaged):
+        yield
+
+
 @dataclass(frozen=True)
 class Variant:
     """How a fit differs from the default, in parameters or otherwise."""
@@ -111,7 +154,45 @@ VARIANTS: Mapping[str, Variant] = {
     "a link per member": Variant(probabilities=by_member),
     "weaker ridge": Variant(change=lambda: choosing(weaker)),
     "longer paths": Variant(change=lambda: choosing(longer)),
+    "fitted again": Variant(change=fitted_again),
 }
+
+
+@dataclass(frozen=True)
+class Source:
+    """Tables of one size, and how a split of one is dealt."""
+
+    title: str
+    names: Sequence[str]
+    splits: Sequence[int]
+    deal: Callable[[str, int], Part]
+
+
+def deal_small(name: str, split: int) -> Part:
+    """Return half of the rows of a set, and all others for tests."""
+    X, y = load(name)
+    data = arrange(X, y, deal_random(len(y), seed_of(name, split)))
+    return Part(
+        X=data.X,
+        y=data.y,
+        X_test=np.concatenate([data.X_val, data.X_test]),
+        y_test=np.concatenate([data.y_val, data.y_test]),
+    )
+
+
+def sources(sets: str, sizes: Sequence[int]) -> list[Source]:
+    """Return the tables of every size, or the small sets."""
+    if sets == "small":
+        return [Source("Small sets", SMALL, SMALL_SPLITS, deal_small)]
+    return [
+        Source(
+            title=f"{size:,} training rows",
+            names=[name for name, table in TABLES.items() if table.n_train(size)],
+            splits=SPLITS,
+            deal=lambda name, split, size=size: deal(name, size, split),  # type: ignore[misc]
+        )
+        for size in sizes
+    ]
 
 
 def measure(part: Part, variant: Variant) -> Array:
@@ -155,32 +236,41 @@ def lines(figures: Mapping[str, Sequence[Array]]) -> Iterator[str]:
         yield f"| {name} | {len(rows)} | {' | '.join(cells)} | {ratio:.2f} × |"
 
 
+def measure_all(source: Source, names: Sequence[str]) -> dict[str, list[Array]]:
+    """Return the figures of every variant, split by split, for the tables that are there."""
+    figures: dict[str, list[Array]] = {name: [] for name in names}
+    for table in source.names:
+        for split in source.splits:
+            try:
+                part = source.deal(table, split)
+            except MissingError as error:
+                print(error, file=sys.stderr)
+                break
+            with threadpool_limits(1):
+                rows = [measure(part, VARIANTS[name]) for name in names]
+            for name, row in zip(names, rows, strict=True):
+                figures[name].append(row)
+                shown = " ".join(f"{value:.4f}" for value in row)
+                print(f"{table}, {source.title}, split {split}, {name}: {shown}", file=sys.stderr)
+    return figures
+
+
 def main(argv: Sequence[str] | None = None) -> None:
     """Measure all variants and print the table of each size."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.study_members", description=__doc__)
-    parser.add_argument("--only", nargs="+", default=list(TABLES), choices=TABLES, metavar="NAME")
+    parser.add_argument("--sets", default="mid", choices=("mid", "small"))
+    parser.add_argument("--only", nargs="+", choices=(*TABLES, *SMALL), metavar="NAME")
     parser.add_argument("--rows", nargs="+", type=int, default=SIZES[:2], metavar="N")
-    parser.add_argument("--splits", nargs="+", type=int, default=SPLITS, metavar="N")
+    parser.add_argument("--splits", nargs="+", type=int, metavar="N")
     parser.add_argument("--variants", nargs="+", default=list(VARIANTS), choices=VARIANTS)
     options = parser.parse_args(argv)
     names = ["default", *(name for name in options.variants if name != "default")]
-    for size in options.rows:
-        figures: dict[str, list[Array]] = {name: [] for name in names}
-        for table in options.only:
-            for split in options.splits:
-                try:
-                    part = deal(table, size, split)
-                except MissingError as error:
-                    print(error, file=sys.stderr)
-                    break
-                if not TABLES[table].n_train(size):
-                    break
-                with threadpool_limits(1):
-                    for name in names:
-                        figures[name].append(measure(part, VARIANTS[name]))
-                print(f"{table}, {size:,} rows, split {split}", file=sys.stderr)
-        print(f"\n{size:,} training rows\n")
-        print("\n".join(lines(figures)))
+    for source in sources(options.sets, options.rows):
+        tables = [name for name in source.names if not options.only or name in options.only]
+        source = replace(source, names=tables, splits=options.splits or source.splits)
+        figures = measure_all(source, names)
+        print(f"\n{source.title}\n")
+        print("\n".join(lines(figures)), flush=True)
 
 
 if __name__ == "__main__":

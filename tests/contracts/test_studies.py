@@ -1,5 +1,7 @@
 """The small studies that pages quote: they run, and measure what they say."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -70,6 +72,16 @@ def test_sizes_of_models_are_in_one_table(capsys: pytest.CaptureFixture[str]) ->
         assert float(figures["JSON"]) <= float(figures["with paths"])
 
 
+def test_members_fitted_again_with_their_own_ridge_are_the_same() -> None:
+    X, y = make_rows(120)
+    model = FCGBoostClassifier(l2=0.05, max_iter=8, cv=3, random_state=0)
+    once = model.fit(X, y).decision_function(X)
+    with study_members.fitted_again():
+        again = model.fit(X, y).decision_function(X)
+    np.testing.assert_array_equal(again, once)
+    assert {member.l2 for member in model.members_} == {0.05}
+
+
 @pytest.mark.parametrize(
     ("variant", "families"),
     [("families", {"UnionDictionary"}), ("forests", {"TreeDictionary"})],
@@ -81,3 +93,17 @@ def test_a_variant_of_one_kind_has_members_of_that_kind(variant: str, families: 
     with change():
         model = FCGBoostClassifier(max_iter=8, cv=3, random_state=0).fit(X, y)
     assert {type(member.model.dictionary).__name__ for member in model.members_} == families
+
+
+def test_small_sets_give_the_table_of_members(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(study_members, "load", lambda name: make_rows(100))
+    options = ["--sets", "small", "--only", "heart", "--splits", "100", "101"]
+    study_members.main([*options, "--variants", "fast", "fitted again"])
+    (*_, default, fast, again) = map(cells_of, capsys.readouterr().out.splitlines())
+    assert default[:3] == ["default", "2", "+0.00 ± 0.00"]
+    assert (fast[0], again[0]) == ("fast", "fitted again")
+    assert re.fullmatch(r"[+-]\d+\.\d{2} ± \d+\.\d{2}", again[2])
+    part = study_members.deal_small("heart", 100)
+    assert (len(part.y), len(part.y_test)) == (50, 50)
