@@ -1,4 +1,4 @@
-"""Our default beside rivals, from 300 rows to ten million: time, quality, size, prediction, memory.
+"""Our presets beside rivals, from 300 rows to ten million: time, quality, size, prediction, memory.
 
     python -m benchmarks.large [quick] [--only NAME ...] [--methods NAME ...]
 

@@ -19,7 +19,7 @@ from statistics import median
 from typing import Any
 
 from benchmarks import large
-from benchmarks.picture import BESIDE, draw_every_size, find_curves, title_of
+from benchmarks.picture import BESIDE, OURS, draw_every_size, find_curves, title_of
 from benchmarks.processes import ROOT
 from benchmarks.stored_rows import read_rows
 from benchmarks.tables import markdown
@@ -29,7 +29,8 @@ FOLDER = ROOT / "build" / "bench"
 #: The file of a run -> the name in the marker comments around its table.
 TABLES = {"latest.json": "bench", "gpu.json": "bench-gpu", "cluster.json": "bench-cluster"}
 PICTURE = "growth.png"
-METHODS = ("fcgboost", "LightGBM", *(name for name in BESIDE if name != "fcgboost"))
+RIVALS = ("LightGBM", *(name for name in BESIDE if name not in OURS))
+METHODS = (*OURS, *RIVALS)
 
 #: What is compared with each rival, by column of a line.
 QUESTIONS = {
@@ -57,18 +58,28 @@ def section(results: Mapping[str, Any]) -> str:
     return text
 
 
-def verdicts(lines: Sequence[Mapping[str, str]]) -> str:
-    """Return ours beside each rival: median and range over data sets, and where ours is better."""
-    ours = {line["data"]: line for line in lines if line["method"] == "fcgboost"}
+def verdicts(lines: Sequence[Mapping[str, str]], name: str) -> str:
+    """Return one of ours beside each rival: median and range over data sets, and where better."""
+    ours = {line["data"]: line for line in lines if line["method"] == name}
     rivals = [
-        [(ours[line["data"]], line) for line in lines if line["method"] == name]
-        for name in METHODS[1:]
+        [
+            (ours[line["data"]], line)
+            for line in lines
+            if line["method"] == rival and line["data"] in ours
+        ]
+        for rival in RIVALS
     ]
-    rows = [["beside", *METHODS[1:]], ["---", *["---"] * len(rivals)]]
+    rows = [[f"{name} beside", *RIVALS], ["---", *["---"] * len(rivals)]]
     rows.append(["data sets", *(str(len(pairs)) for pairs in rivals)])
     for text, column in QUESTIONS.items():
         rows.append([text, *(_compared(pairs, column) for pairs in rivals)])
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)
+
+
+def all_verdicts(lines: Sequence[Mapping[str, str]]) -> str:
+    """Return the tables of all of ours that were measured."""
+    measured = {line["method"] for line in lines}
+    return "\n".join(verdicts(lines, name) for name in OURS if name in measured)
 
 
 def _compared(pairs: Sequence[tuple[Mapping[str, str], Mapping[str, str]]], column: str) -> str:
@@ -133,7 +144,7 @@ def update(folder: Path, docs: Path = DOCS) -> None:
         _copy(folder / PICTURE, stored)
     if lines := read_rows(folder / large.EVERY_SIZE):
         _put(docs / "results" / "BENCHMARKS.md", "every-size", large.table(lines))
-        _put(docs / "benchmarks.md", "verdicts", verdicts(lines))
+        _put(docs / "benchmarks.md", "verdicts", all_verdicts(lines))
         _put(docs / "benchmarks.md", "every-size", accuracies(lines))
         _copy(folder / large.EVERY_SIZE, stored)
         draw_every_size(lines, stored / "every_size.png")

@@ -23,10 +23,13 @@ PANELS = (
 #: Of methods beside LightGBM's defaults.
 BESIDE = {
     "fcgboost": ("#0072B2", "o"),
+    "fcgboost fast": ("#56B4E9", "o"),
     "LightGBM tuned": ("#009E73", "s"),
     "CatBoost": ("#E69F00", "D"),
     "ChimeraBoost": ("#CC79A7", "v"),
 }
+
+OURS = ("fcgboost", "fcgboost fast")
 
 #: What the data sets of `benchmarks.large` are called.
 TITLES = {
@@ -93,7 +96,7 @@ def draw_every_size(lines: Sequence[Mapping[str, str]], path: Path) -> None:
             own = [line for line in lines if line["method"] == name and line["data"] in base]
             places = [list(base).index(line["data"]) for line in own]
             ratios = [_cost(line, column) / _cost(base[line["data"]], column) for line in own]
-            size, order = (9.0, 3) if name == "fcgboost" else (6.5, 2)
+            size, order = (9.0, 3) if name in OURS else (6.5, 2)
             ax.plot(ratios, places, marker, color=color, markersize=size, zorder=order, label=name)
         ax.axvline(1.0, color="#555555", lw=1.0)
         ax.set(xscale="log", xlabel=f"{title} (log scale; left is better)")
@@ -108,7 +111,7 @@ def draw_every_size(lines: Sequence[Mapping[str, str]], path: Path) -> None:
     ax.set_yticks(range(len(base)), [title_of(data) for data in base])
     ax.set_ylim(len(base) - 0.5, -0.5)
     figure.legend(
-        *ax.get_legend_handles_labels(), loc="outside lower center", ncols=4, frameon=False
+        *ax.get_legend_handles_labels(), loc="outside lower center", ncols=5, frameon=False
     )
     figure.savefig(path, dpi=150)
 
