@@ -42,8 +42,8 @@ PAPER = {
     ],
 }
 BEYOND = {"leaves": ["heart fcg 4 0"]}
-#: Units of the contest whose atoms are learned. They are drawn otherwise than when the tables were
-#: made, so what must be the same is how good they are on average.
+#: Units of the contest whose atoms are learned. A last digit may end a search earlier or later, so
+#: what must be the same is how good they are on average.
 LEARNED = [
     "heart fcg_auto 0.0 0 0",
     "heart fcg_auto 0.3 1 0",
@@ -95,7 +95,6 @@ def test_learned_models_are_as_accurate_as_the_stored_ones_up_to_noise():
     for column in ("accuracy", "brier"):
         gaps = np.array([float(new[column]) - float(old[column]) for new, old in pairs])
         assert abs(gaps.mean()) <= 2.0 * gaps.std(ddof=1) / np.sqrt(len(gaps)), column
-        assert gaps.any(), "they are drawn otherwise"
 
 
 def skip_without(name: str) -> None:
