@@ -119,8 +119,10 @@ class Model:
         elif is_sparse(self.atoms):
             entries = _COSTLY_ENTRIES
         else:
-            # Distances are products with two more columns.
-            products = n_atoms * max(row_entries + 2, len(self.intercept))
+            # Distances are products with two more columns; trees take none.
+            is_forest = isinstance(self.dictionary, TreeDictionary)
+            width = 0 if is_forest else row_entries + 2
+            products = n_atoms * max(width, len(self.intercept))
             size = max(_FEW_ROWS, PRODUCTS_ON_ONE_THREAD // products)
             return int(max(1, min(size, _BLOCK_ENTRIES // n_atoms)))
         return int(max(1, entries // max(n_atoms, row_entries)))

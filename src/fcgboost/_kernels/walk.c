@@ -1,9 +1,12 @@
 /* Trees as rows of nodes: validation, and their values at rows. */
+#include "pool.h"
 #include "walk.h"
 
 /* Rows per block, whose inputs stay in the fastest cache for all trees, and rows that descend in
  * parallel, which hides the latency of memory. */
 enum { BLOCK = 128, LANES = 16 };
+/* From so many trees on a block is worth another thread; rows of one tree that are. */
+enum { MANY = 16, PART = 2048 };
 
 static int is_word(double x) { return x >= 0.0 && x < 0x1p52 && x == floor(x); }
 
@@ -53,27 +56,59 @@ static void descend(const fcg_node *tree, int64_t depth, int64_t n, int64_t n_fe
     }
 }
 
+/* Trees, rows, and what is written: the values of all trees, or the leaf numbers of one. */
+typedef struct {
+    int64_t n_trees, n_nodes;
+    const fcg_node *nodes;
+    const int64_t *depths;
+    int64_t n_rows, n_features;
+    const double *X;
+    double *values;
+    const uint16_t *numbers;
+    uint16_t *leaves;
+} walks;
+
+static void walk_block(void *context, int64_t block) {
+    const walks *all = context;
+    int64_t start = block * BLOCK, stop = start + BLOCK;
+    stop = stop < all->n_rows ? stop : all->n_rows;
+    for (int64_t t = 0; t < all->n_trees; t++) {
+        const fcg_node *tree = all->nodes + t * all->n_nodes;
+        for (int64_t first = start; first < stop; first += LANES) {
+            int64_t n = stop - first < LANES ? stop - first : LANES, at[LANES];
+            descend(tree, all->depths[t], n, all->n_features, all->X + first * all->n_features,
+                    at);
+            for (int64_t lane = 0; lane < n; lane++)
+                all->values[(first + lane) * all->n_trees + t] = tree[at[lane]].value;
+        }
+    }
+}
+
 void fcg_walk(int64_t n_trees, int64_t n_nodes, const fcg_node *nodes, const int64_t *depths,
               int64_t n_rows, int64_t n_features, const double *X, double *values) {
-    for (int64_t start = 0; start < n_rows; start += BLOCK) {
-        int64_t stop = start + BLOCK < n_rows ? start + BLOCK : n_rows;
-        for (int64_t t = 0; t < n_trees; t++) {
-            const fcg_node *tree = nodes + t * n_nodes;
-            for (int64_t first = start; first < stop; first += LANES) {
-                int64_t n = stop - first < LANES ? stop - first : LANES, at[LANES];
-                descend(tree, depths[t], n, n_features, X + first * n_features, at);
-                for (int64_t lane = 0; lane < n; lane++)
-                    values[(first + lane) * n_trees + t] = tree[at[lane]].value;
-            }
-        }
+    walks all = {.n_trees = n_trees, .n_nodes = n_nodes, .nodes = nodes, .depths = depths,
+                 .n_rows = n_rows, .n_features = n_features, .X = X, .values = values};
+    int64_t n_blocks = (n_rows + BLOCK - 1) / BLOCK;
+    if (n_trees >= MANY) fcg_share(n_blocks, walk_block, &all);
+    else
+        for (int64_t block = 0; block < n_blocks; block++) walk_block(&all, block);
+}
+
+static void number_part(void *context, int64_t part) {
+    const walks *all = context;
+    int64_t start = part * PART, stop = start + PART < all->n_rows ? start + PART : all->n_rows;
+    for (int64_t first = start; first < stop; first += LANES) {
+        int64_t n = stop - first < LANES ? stop - first : LANES, at[LANES];
+        descend(all->nodes, all->depths[0], n, all->n_features, all->X + first * all->n_features,
+                at);
+        for (int64_t lane = 0; lane < n; lane++)
+            all->leaves[first + lane] = all->numbers[at[lane]];
     }
 }
 
 void fcg_walk_to_leaves(int64_t depth, const fcg_node *tree, int64_t n_rows, int64_t n_features,
                         const double *X, const uint16_t *numbers, uint16_t *leaves) {
-    for (int64_t first = 0; first < n_rows; first += LANES) {
-        int64_t n = n_rows - first < LANES ? n_rows - first : LANES, at[LANES];
-        descend(tree, depth, n, n_features, X + first * n_features, at);
-        for (int64_t lane = 0; lane < n; lane++) leaves[first + lane] = numbers[at[lane]];
-    }
+    walks all = {.nodes = tree, .depths = &depth, .n_rows = n_rows, .n_features = n_features,
+                 .X = X, .numbers = numbers, .leaves = leaves};
+    fcg_share((n_rows + PART - 1) / PART, number_part, &all);
 }

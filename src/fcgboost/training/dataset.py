@@ -262,6 +262,8 @@ def check_data(
     else:
         uncounted = labelled.X[:0]
     n_rows = len(kept) + uncounted.shape[0]
+    is_other = np.ones(n_rows, dtype=bool)
+    is_other[kept] = False
     given = labelled.data()
     checks.warn_of_shares(given.weights.sum(), len(given.weights))
     # Without sorting, as there may be millions of codes.
@@ -288,7 +290,7 @@ def check_data(
         given=given,
         kept=kept,
         uncounted=uncounted,
-        others=np.setdiff1d(np.arange(n_rows), kept),
+        others=np.flatnonzero(is_other),
         n_rows=n_rows,
     )
 

@@ -15,13 +15,12 @@ from fcgboost.calibration import HeldOut
 from fcgboost.checks import check_columns, class_weights
 from fcgboost.clipping import Limits, extreme_values, zeros_in
 from fcgboost.designs.base import Design
-from fcgboost.designs.devices import HostDevice
 from fcgboost.designs.memory import MemoryDesign
 from fcgboost.designs.moments import moments_of
 from fcgboost.designs.outliers import find_limits
 from fcgboost.dictionaries import Dictionary
 from fcgboost.greedy.path import StepScore
-from fcgboost.members import Member
+from fcgboost.members import Member, decision_of
 from fcgboost.tables.inputs import (
     Inputs,
     are_plain,
@@ -60,13 +59,15 @@ class Judge:
     predicted: Callable[[Member], HeldOut]
 
 
-def judge_of(data: DataSet, class_weights: Array, device: HostDevice) -> Judge:
+def judge_of(data: DataSet, class_weights: Array, design: MemoryDesign) -> Judge:
     """Return a judge whose rows are in this process, before encoding."""
     weights = data.weights * class_weights[data.codes]
+    device = design.device
 
     def predicted(member: Member) -> HeldOut:
         X = device.put(data.X) if device.is_torch else data.X
-        return HeldOut(to_numpy(member.decision(X)), data.codes, weights)
+        decision = decision_of([member], X, design.n_threads)
+        return HeldOut(to_numpy(decision), data.codes, weights)
 
     return Judge(float(data.weights.sum()), predicted)
 
@@ -243,7 +244,7 @@ def lay_out(settings: Settings, data: Data) -> MemoryLayout:
     return replace(
         layout,
         validator=layout.make_validator(validation, score),
-        judge=judge_of(validation, per_class, design.device),
+        judge=judge_of(validation, per_class, design),
     )
 
 
