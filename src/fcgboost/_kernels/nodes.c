@@ -1,10 +1,13 @@
-/* Rows in bins, units of weight, and the nodes of a tree in the layout of the dictionary. */
+/* Rows in bins and in whole numbers, and the nodes of a tree in the layout of the dictionary. */
+#include "pool.h"
 #include "trees.h"
 
 #include <float.h>
 #include <string.h>
 
 enum { MISSING_LEFT = 1, CATEGORIES = 2 };
+/* The absolute residuals add up to less than this power of two, in quantisation steps. */
+enum { RESIDUAL_BITS = 34 };
 /* Weights that are not integers get STEPS_A_ROW units per row on average, but at least LEAST_STEPS
  * and at most WEIGHT_STEPS in total. */
 static const double STEPS_A_ROW = 64.0, LEAST_STEPS = 0x1p17, WEIGHT_STEPS = 0x1p27;
@@ -48,6 +51,69 @@ double fcg_weight_unit(const double *facts, int64_t *is_exact) {
     if (first == facts[2] && total <= WEIGHT_STEPS * first) return first;
     *is_exact = 0;
     return total / fmin(WEIGHT_STEPS, fmax(LEAST_STEPS, STEPS_A_ROW * facts[3]));
+}
+
+/* Rows in parts: what there is, and what becomes of it. */
+typedef struct {
+    growth *tree;
+    const double *residual, *weights;
+    int64_t size, counts[64], starts[64];
+    double steps, totals[64];
+    pair sums[64];
+} row_parts;
+
+static void count_rows(void *context, int64_t part) {
+    row_parts *all = context;
+    int64_t start = part * all->size, stop = start + all->size, n = all->tree->bins->n_rows;
+    int64_t count = 0;
+    double total = 0.0;
+    for (int64_t i = start; i < (stop < n ? stop : n); i++) {
+        if (!(all->weights[i] > 0.0)) continue;
+        total += fabs(all->residual[i]);
+        count++;
+    }
+    all->counts[part] = count;
+    all->totals[part] = total;
+}
+
+static void quantise_rows(void *context, int64_t part) {
+    row_parts *all = context;
+    growth *tree = all->tree;
+    int64_t start = part * all->size, stop = start + all->size, n = tree->bins->n_rows;
+    int64_t at = all->starts[part];
+    pair sum = 0;
+    for (int64_t i = start; i < (stop < n ? stop : n); i++) {
+        if (!(all->weights[i] > 0.0)) continue;
+        int64_t quantised = (int64_t)rint(all->residual[i] * all->steps);
+        int64_t weight = (int64_t)rint(all->weights[i] / tree->rules->unit);
+        tree->rows[i] = quantised * ((int64_t)1 << WEIGHT_BITS) + weight;
+        sum += tree->rows[i];
+        tree->order[at++] = (int32_t)i;
+    }
+    all->sums[part] = sum;
+}
+
+void fcg_set_rows(growth *tree, const double *residual, const double *weights) {
+    int64_t n = tree->bins->n_rows, size = fcg_rows_a_part(n), n_parts = (n + size - 1) / size;
+    row_parts all = {.tree = tree, .residual = residual, .weights = weights, .size = size};
+    tree_node *root = tree->nodes;
+    double total = 0.0;
+    int exponent;
+    fcg_share(n_parts, count_rows, &all);
+    memset(root, 0, sizeof *root);
+    root->feature = -1;
+    for (int64_t part = 0; part < n_parts; part++) {
+        all.starts[part] = root->stop;
+        root->stop += all.counts[part];
+        total += all.totals[part];
+    }
+    /* A power of two keeps round residuals exact. The factor keeps rounding of the sum, which is
+     * often exactly 2, from deciding the exponent. */
+    frexp(total * (1.0 + 0x1p-20), &exponent);
+    all.steps = ldexp(1.0, RESIDUAL_BITS - exponent);
+    fcg_share(n_parts, quantise_rows, &all);
+    for (int64_t part = 0; part < n_parts; part++) root->total += all.sums[part];
+    tree->n_nodes = 1;
 }
 
 /* Write the categories that go left: one number in the split itself and, if there are many, four

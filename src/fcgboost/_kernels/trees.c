@@ -20,11 +20,9 @@ enum { AHEAD = 16 };
 enum { FEW = 256 };
 /* Rows of a node that are worth another thread, and leaves that are finished at once. */
 enum { PART = 1 << 13, LEAVES = 16 };
-/* Nodes in work per thread, since some have more rows than others; the most numbers of their
- * histograms. */
-enum { NODES_A_THREAD = 2, MOST_NUMBERS = 1 << 24 };
-/* The absolute residuals add up to less than this power of two, in quantisation steps. */
-enum { RESIDUAL_BITS = 34 };
+/* Nodes in work at once: per thread, since some have more rows than others, and the most of them
+ * and of the numbers of their histograms. */
+enum { NODES_A_THREAD = 8, MOST_NODES = 48, MOST_NUMBERS = 1 << 24 };
 
 /* The splits in work: a node that is split, and its own work space. */
 typedef struct {
@@ -34,70 +32,6 @@ typedef struct {
     pair *histogram;     /* zero between uses */
     uint64_t *occupied;  /* (n_columns, 4): the codes that occur among the rows of a node */
 } slot;
-
-/* Rows in parts: what there is, and what becomes of it. */
-typedef struct {
-    growth *tree;
-    const double *residual, *weights;
-    int64_t size, counts[64], starts[64];
-    double steps, totals[64];
-    pair sums[64];
-} row_parts;
-
-static void count_rows(void *context, int64_t part) {
-    row_parts *all = context;
-    int64_t start = part * all->size, stop = start + all->size, n = all->tree->bins->n_rows;
-    int64_t count = 0;
-    double total = 0.0;
-    for (int64_t i = start; i < (stop < n ? stop : n); i++) {
-        if (!(all->weights[i] > 0.0)) continue;
-        total += fabs(all->residual[i]);
-        count++;
-    }
-    all->counts[part] = count;
-    all->totals[part] = total;
-}
-
-static void quantise_rows(void *context, int64_t part) {
-    row_parts *all = context;
-    growth *tree = all->tree;
-    int64_t start = part * all->size, stop = start + all->size, n = tree->bins->n_rows;
-    int64_t at = all->starts[part];
-    pair sum = 0;
-    for (int64_t i = start; i < (stop < n ? stop : n); i++) {
-        if (!(all->weights[i] > 0.0)) continue;
-        int64_t quantised = (int64_t)rint(all->residual[i] * all->steps);
-        int64_t weight = (int64_t)rint(all->weights[i] / tree->rules->unit);
-        tree->rows[i] = quantised * ((int64_t)1 << WEIGHT_BITS) + weight;
-        sum += tree->rows[i];
-        tree->order[at++] = (int32_t)i;
-    }
-    all->sums[part] = sum;
-}
-
-/* Quantise all rows, and list those with positive weight as the rows of the root. */
-static void set_rows(growth *tree, const double *residual, const double *weights) {
-    int64_t n = tree->bins->n_rows, size = fcg_rows_a_part(n), n_parts = (n + size - 1) / size;
-    row_parts all = {.tree = tree, .residual = residual, .weights = weights, .size = size};
-    tree_node *root = tree->nodes;
-    double total = 0.0;
-    int exponent;
-    fcg_share(n_parts, count_rows, &all);
-    memset(root, 0, sizeof *root);
-    root->feature = -1;
-    for (int64_t part = 0; part < n_parts; part++) {
-        all.starts[part] = root->stop;
-        root->stop += all.counts[part];
-        total += all.totals[part];
-    }
-    /* A power of two keeps round residuals exact. The factor keeps rounding of the sum, which is
-     * often exactly 2, from deciding the exponent. */
-    frexp(total * (1.0 + 0x1p-20), &exponent);
-    all.steps = ldexp(1.0, RESIDUAL_BITS - exponent);
-    fcg_share(n_parts, quantise_rows, &all);
-    for (int64_t part = 0; part < n_parts; part++) root->total += all.sums[part];
-    tree->n_nodes = 1;
-}
 
 static void clear(const growth *tree, pair *histogram) {
     memset(histogram, 0, (size_t)tree->n_pairs * sizeof(pair));
@@ -319,33 +253,44 @@ typedef struct {
 } course;
 
 /* Return the number of the node to split next: the one with the largest gain or, without a limit of
- * leaves, the first. If there is none, return the number of nodes. Nodes that are split ahead of
- * their turn count, unless `is_new`. */
-static int64_t choose_node(const course *way, int64_t first, int is_new) {
+ * leaves, the first. If there is none, return the number of nodes. */
+static int64_t choose_node(const course *way, int64_t first) {
     const growth *tree = way->tree;
     int64_t best = way->n_order;
     for (int64_t i = first; i < way->n_order; i++) {
         const tree_node *node = tree->nodes + way->order[i];
-        if (node->feature < 0 || way->lefts[i] || (is_new && node->children)) continue;
+        if (node->feature < 0 || way->lefts[i]) continue;
         if (tree->rules->max_leaves == 0) return i;
         if (best == way->n_order || node->score > tree->nodes[way->order[best]].score) best = i;
     }
     return best;
 }
 
-/* Split a node and, in other threads, those that may come next. */
-static void split_several(course *way, int64_t next, int64_t n_left) {
+/* Return the node with the largest gain, or the first, of the first n nodes that have no children
+ * yet, in the tree or ahead of it; NULL if there is none. */
+static tree_node *next_ahead(const growth *tree, int64_t n) {
+    tree_node *best = NULL;
+    for (tree_node *node = tree->nodes; node < tree->nodes + n; node++) {
+        if (node->feature < 0 || node->children) continue;
+        if (tree->rules->max_leaves == 0) return node;
+        if (!best || node->score > best->score) best = node;
+    }
+    return best;
+}
+
+/* Split a node and, in other threads, those that may come next: at most half as many as there are
+ * splits left, so that few are in vain. */
+static void split_several(course *way, tree_node *node, int64_t n_left) {
     growth *tree = way->tree;
-    int64_t n = 0, most = way->n_slots - way->n_ahead, first = tree->rules->max_leaves ? 0 : next;
-    most = n_left < most ? n_left : most;
+    int64_t n = 0, n_nodes = tree->n_nodes, most = n_left / 2 - way->n_ahead;
+    most = most < way->n_slots ? most : way->n_slots;
     do {
-        tree_node *node = tree->nodes + way->order[next];
         node->children = tree->n_nodes;
         tree->n_nodes += 2;
         way->slots[n].node = node;
         way->slots[n++].is_last = n_left == 1;
-        next = n < most ? choose_node(way, first, 1) : way->n_order;
-    } while (next < way->n_order);
+        node = n < most ? next_ahead(tree, n_nodes) : NULL;
+    } while (node);
     way->n_ahead += n;
     fcg_share(n, split, way->slots);
 }
@@ -356,9 +301,9 @@ static void grow(course *way) {
     way->n_order = 1;
     way->order[0] = way->lefts[0] = 0;
     if (most != 1 && is_open(tree, tree->nodes)) open_node(way->slots, tree->nodes);
-    while ((next = choose_node(way, most ? 0 : next, 0)) < way->n_order) {
+    while ((next = choose_node(way, most ? 0 : next)) < way->n_order) {
         tree_node *node = tree->nodes + way->order[next];
-        if (!node->children) split_several(way, next, most ? most - n_leaves : INT64_MAX);
+        if (!node->children) split_several(way, node, most ? most - n_leaves : INT64_MAX);
         way->n_ahead--;
         way->lefts[next] = way->n_order;
         for (int64_t child = node->children; child < node->children + 2; child++) {
@@ -369,9 +314,11 @@ static void grow(course *way) {
     }
 }
 
-/* Put the rows of a node that stays a leaf in their order again. */
+/* Put the rows of a node that was split in vain in their order again. */
 static void merge_rows(const growth *tree, const tree_node *node) {
     const tree_node *children = tree->nodes + node->children;
+    for (int k = 0; k < 2; k++)
+        if (children[k].children) merge_rows(tree, children + k);
     int64_t a = node->start, b = children[1].start, at = node->start;
     copy_rows(tree->right + node->start, tree->order + node->start, node->stop - node->start);
     while (at < node->stop) {
@@ -435,10 +382,11 @@ static int make_room(course *way, int64_t max_nodes) {
     int64_t n_columns = tree->bins->n_columns, n_slots = MOST_NUMBERS / (tree->n_pairs + 1);
     size_t n_rows = (size_t)tree->bins->n_rows + AHEAD;
     tree->n_threads = tree->bins->n_rows < 2 * PART ? 1 : fcg_n_threads();
-    n_slots = n_slots < NODES_A_THREAD * tree->n_threads ? n_slots
-                                                         : NODES_A_THREAD * tree->n_threads;
-    way->n_slots = tree->n_threads == 1 || n_slots < 1 ? 1 : n_slots;
-    size_t n_nodes = (size_t)(max_nodes + 2 * way->n_slots + 4);
+    int64_t wanted = tree->n_threads == 1 ? 1 : NODES_A_THREAD * tree->n_threads;
+    wanted = wanted < MOST_NODES ? wanted : MOST_NODES;
+    way->n_slots = n_slots < 1 ? 1 : n_slots < wanted ? n_slots : wanted;
+    /* Of those that are split, at most as many again are split in vain. */
+    size_t n_nodes = (size_t)(2 * max_nodes + 2 * way->n_slots + 2);
     tree->rows = malloc(n_rows * sizeof(pair));
     tree->order = calloc(n_rows, sizeof(int32_t));
     tree->right = malloc(n_rows * sizeof(int32_t));
@@ -481,7 +429,7 @@ int64_t fcg_grow_tree(const fcg_bins *bins, const fcg_tree_rules *rules, const d
     tree.room = room;
     tree.n_room = n_room;
     if (make_room(&way, max_nodes) == 0) {
-        set_rows(&tree, residual, weights);
+        fcg_set_rows(&tree, residual, weights);
         grow(&way);
         if (settle(&way, weights, leaves) == 0) n_entries = fcg_write_nodes(&tree, nodes);
     }

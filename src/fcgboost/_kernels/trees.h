@@ -54,6 +54,8 @@ static inline growth fcg_growth(const fcg_bins *bins, const fcg_tree_rules *rule
                     .n_pairs = bins->n_columns * N_BINS};
 }
 
+/* Quantise all rows, and list those with positive weight as the rows of the root. */
+void fcg_set_rows(growth *tree, const double *residual, const double *weights);
 /* Write the nodes, then the entries of category sets. Returns the number of entries. */
 int64_t fcg_write_nodes(const growth *tree, double *nodes);
 /* Find the best split of a node from its histogram; ties go to the first feature. Unless it is
