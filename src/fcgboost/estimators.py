@@ -141,7 +141,9 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
         Models agree up to rounding, which can tip the search for a learned atom and so change the
         path as another seed would. For tensors, predictions are tensors.
     n_jobs : int or None, default=None
-        Number of threads that evaluate candidates. The model does not depend on it.
+        Number of threads of fits, predictions and explanations; -1 is all cores. None is all cores
+        that the process may use: those of its affinity and its container's quota, at most
+        OMP_NUM_THREADS, in a worker of joblib its share. The model does not depend on it.
     random_state : int, RandomState or None, default=None
         Seed for drawing candidates, folds and held-out rows.
     verbose : int, default=0
