@@ -206,6 +206,7 @@ def test_an_infinite_number_is_named_with_its_row(tmp_path, number) -> None:
         (gzip.compress(bytes(range(256)) * 12, mtime=0)[:40], "is damaged"),
         (b"x" * (2**24 + 2**20 + 1), "does not end"),
     ],
+    ids=lambda value: f"{len(value)} bytes" if isinstance(value, bytes) else value,
 )  # fmt: skip
 def test_text_that_is_no_table_is_refused(tmp_path, content, message) -> None:
     path = put(tmp_path, "rows.csv", content)

@@ -160,7 +160,7 @@ def test_utf_16_is_known_by_its_mark(tmp_path) -> None:
     assert read(path)["a"].tolist() == ["é", "ü"]
 
 
-@pytest.mark.parametrize("text", ["é,y\n1,2\n", "a,y\n1,2\n" + "1,é\n" * 400_000])
+@pytest.mark.parametrize("text", ["é,y\n1,2\n", "a,y\n1,2\n" + "1,é\n" * 400_000], ids=len)
 def test_a_wrong_encoding_is_an_error(tmp_path, text) -> None:
     path = put(tmp_path, "a.csv", text.encode("latin1"))
     with pytest.raises(ValueError, match=r"a\.csv: the text is not ascii; name its encoding"):
