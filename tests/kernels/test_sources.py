@@ -16,7 +16,9 @@ from fcgboost.selection.gain import CONSTANTS
 ROOT = Path(__file__).parents[2]
 SOURCES = ROOT / "src" / "fcgboost" / "_kernels"
 SUITES = (
+    "tests/contracts/test_every_core.py",
     "tests/dictionaries/test_trees.py",
+    "tests/kernels/test_forest.py",
     "tests/kernels/test_init.py",
     "tests/selection/test_learned.py",
     "tests/solvers/test_newton.py",

@@ -44,9 +44,10 @@ static void add_rows(const growth *tree, int64_t start, int64_t stop, pair *rest
     for (int64_t i = start; i < stop; i++) {
         const uint8_t *row = codes + tree->order[i] * n_columns;
         pair value = tree->rows[tree->order[i]];
-        /* The arrays extend AHEAD entries beyond the last row. */
-        __builtin_prefetch(codes + tree->order[i + AHEAD] * n_columns);
-        __builtin_prefetch(tree->rows + tree->order[i + AHEAD]);
+        /* Not beyond the node, whose neighbours other threads may be dividing. */
+        int32_t later = tree->order[i + AHEAD < stop ? i + AHEAD : i];
+        __builtin_prefetch(codes + later * n_columns);
+        __builtin_prefetch(tree->rows + later);
         pair *column = histogram;
         int64_t j = 0;
         for (; j + 4 <= n_columns; j += 4, column += 4 * N_BINS) {
@@ -380,7 +381,7 @@ static int settle(course *way, const double *weights, uint16_t *leaves) {
 static int make_room(course *way, int64_t max_nodes) {
     growth *tree = way->tree;
     int64_t n_columns = tree->bins->n_columns, n_slots = MOST_NUMBERS / (tree->n_pairs + 1);
-    size_t n_rows = (size_t)tree->bins->n_rows + AHEAD;
+    size_t n_rows = (size_t)tree->bins->n_rows + 1;
     tree->n_threads = tree->bins->n_rows < 2 * PART ? 1 : fcg_n_threads();
     int64_t wanted = tree->n_threads == 1 ? 1 : NODES_A_THREAD * tree->n_threads;
     wanted = wanted < MOST_NODES ? wanted : MOST_NODES;
