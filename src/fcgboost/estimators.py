@@ -107,8 +107,9 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
         else "theory". The predicted classes do not depend on it.
     cv : "auto", int, splitter, iterable or None, default="auto"
         What judges members and chooses ridge and steps. "auto": 8 folds up to 60,000 numbers
-        (distinct rows times columns, times classes if more than two), 5 up to 400,000, 3 up to 16
-        million; beyond, and for "fast", a quarter of the rows is held out once. None if
+        (distinct rows times columns, times classes if more than two), 5 up to 2.5 million (400,000
+        with several classes), 3 up to 16 million; beyond, and for "fast", a quarter of the rows is
+        held out once. None if
         `dictionary` is no preset. A number: folds stratified by class, which depend neither on the
         order of the rows nor on whether weights are written as repeated rows; fewer if no class has
         that many distinct rows. A splitter of scikit-learn, or an iterable of (train, test)

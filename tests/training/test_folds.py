@@ -21,29 +21,33 @@ from fcgboost.training.folds import (
 
 
 @pytest.mark.parametrize(
-    ("n_entries", "n_folds"),
+    ("n_entries", "n_folds", "n_folds_of_several"),
     [
-        (1, 8),
-        (60_000, 8),
-        (60_001, 5),
-        (400_000, 5),
-        (400_001, 3),
-        (16_000_000, 3),
-        (16_000_001, 1),
-        (10**9, 1),
+        (1, 8, 8),
+        (60_000, 8, 8),
+        (60_002, 5, 5),
+        (400_000, 5, 5),
+        (400_002, 5, 3),
+        (2_500_000, 5, 3),
+        (2_500_002, 3, 3),
+        (16_000_000, 3, 3),
+        (16_000_002, 1, 1),
+        (10**9, 1, 1),
     ],
 )
-def test_few_rows_have_more_folds_and_very_many_one_part(n_entries: int, n_folds: int) -> None:
+def test_few_rows_have_more_folds_and_very_many_one_part(
+    n_entries: int, n_folds: int, n_folds_of_several: int
+) -> None:
     assert n_folds_for(n_entries, 1, 1) == n_folds
     assert n_folds_for(1, n_entries, 1) == n_folds
-    assert n_folds_for(1, 1, n_entries) == n_folds
+    assert n_folds_for(1, max(1, n_entries // 2), 2) == n_folds_of_several
 
 
 @given(st.integers(1, 10**4), st.integers(1, 200), st.integers(1, 50))
 def test_more_rows_columns_or_classes_never_have_more_folds(n: int, d: int, c: int) -> None:
     n_folds = n_folds_for(n, d, c)
-    assert n_folds_for(2 * n, d, c) == n_folds_for(n, 2 * d, c) == n_folds_for(n, d, 2 * c)
-    assert n_folds_for(2 * n, d, c) <= n_folds
+    assert n_folds_for(2 * n, d, c) == n_folds_for(n, 2 * d, c)
+    assert max(n_folds_for(2 * n, d, c), n_folds_for(n, d, 2 * c)) <= n_folds
 
 
 def make_rows(seed: int, n_rows: int, n_classes: int) -> DataSet:

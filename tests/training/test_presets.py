@@ -48,13 +48,27 @@ def test_auto_is_the_default() -> None:
     assert preset_of(UnionDictionary([TreeDictionary()])) is None
 
 
+@pytest.mark.parametrize(
+    ("n_rows", "n_leaves"),
+    [(10, 255), (16_384, 256), (40_000, 625), (65_472, 1_023), (10**7, 1_023)],
+)
+def test_averaged_forests_have_more_leaves_for_more_rows(n_rows: int, n_leaves: int) -> None:
+    families, forest = PRESETS["auto"].kinds_for(n_rows, 0)
+    assert families is PRESETS["auto"].kinds[0]
+    usual = PRESETS["auto"].kinds[1].dictionary
+    assert isinstance(usual, TreeDictionary)
+    assert forest.dictionary is not None
+    assert forest.dictionary.get_params() == {**usual.get_params(), "max_leaf_nodes": n_leaves}
+    assert PRESETS["fast"].kinds_for(10**7, 0)[0].dictionary is usual
+
+
 def test_the_kinds_of_a_preset() -> None:
     for preset in PRESETS.values():
         dense = preset.kinds_for(1_000, 0)
         assert dense[0].dictionary is preset.dictionary()
         assert preset.kinds_for(1_000, 10) == dense[:1]
     auto, fast = PRESETS["auto"], PRESETS["fast"]
-    assert auto.kinds_for(10, 0) == auto.kinds_for(10**7, 0) == auto.kinds == fast.kinds
+    assert auto.kinds_for(10, 0) == auto.kinds_for(16_383, 0) == auto.kinds == fast.kinds
     assert fast.kinds_for(9_999, 0) == fast.kinds[:1]
     assert fast.kinds_for(10_000, 0) == fast.kinds[1:]
     for preset in (auto, fast):

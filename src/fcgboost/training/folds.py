@@ -14,8 +14,13 @@ from fcgboost.training.dataset import DataSet, held_out_rows
 from fcgboost.training.settings import CrossValidation
 
 # Small data have more folds: their members lack fewer of the rows, and paths take little time. The
-# largest have one held-out part. Entries are rows times columns times outputs.
-_FOLDS = ((60_000, 8), (400_000, 5), (16_000_000, 3))
+# largest have one held-out part. Entries are rows times columns times outputs: how many two classes
+# may have, and several, whose outputs each learn atoms of their own.
+_FOLDS = (
+    (60_000, 60_000, 8),
+    (2_500_000, 400_000, 5),
+    (16_000_000, 16_000_000, 3),
+)
 #: The share of the rows that are held out once.
 SHARE = 0.25
 
@@ -32,11 +37,14 @@ def n_folds_for(n_rows: int, n_columns: int, n_outputs: int) -> int:
 
     Examples
     --------
-    >>> [n_folds_for(m, 20, 1) for m in (1_000, 10_000, 100_000, 1_000_000)]
+    >>> [n_folds_for(m, 20, 1) for m in (1_000, 100_000, 200_000, 1_000_000)]
     [8, 5, 3, 1]
     """
     n_entries = n_rows * n_columns * n_outputs
-    return next((n_folds for most, n_folds in _FOLDS if n_entries <= most), 1)
+    for most_of_two, most_of_several, n_folds in _FOLDS:
+        if n_entries <= (most_of_two if n_outputs == 1 else most_of_several):
+            return n_folds
+    return 1
 
 
 def one_split(rows: DataSet, key: int) -> list[Split]:

@@ -8,7 +8,7 @@ weak for learned atoms).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fcgboost.dictionaries import (
     Dictionary,
@@ -99,8 +99,23 @@ SMALL = Kind(
     removal=Removal(0.25),
 )
 
-# Sparse rows with at least so many columns are wide.
+# Sparse rows with at least this many columns are wide.
 _N_WIDE = 257
+# Averaged forests have a leaf for every so many rows, up to a limit: on 40,000 rows of covtype that
+# is worth half a point of AUC. It would make a single path half as long again.
+_ROWS_A_LEAF = 64
+_MOST_LEAVES = 1_023
+
+
+def _with_more_leaves(kind: Kind, n_rows: int) -> Kind:
+    """Return a kind whose corrected trees have as many leaves as the rows allow."""
+    trees = kind.dictionary
+    if not (isinstance(trees, TreeDictionary) and trees.max_leaf_nodes):
+        return kind
+    n_leaves = min(_MOST_LEAVES, n_rows // _ROWS_A_LEAF)
+    if n_leaves <= trees.max_leaf_nodes:
+        return kind
+    return replace(kind, dictionary=replace(trees, max_leaf_nodes=n_leaves))
 
 
 @dataclass(frozen=True)
@@ -114,7 +129,7 @@ class Preset:
     is_ensemble: bool = False
     #: Whether one held-out part judges instead of all folds.
     has_one_split: bool = False
-    #: From so many distinct rows on only the last kind is fitted, if any number is given.
+    #: From this many distinct rows on only the last kind is fitted, if a number is given.
     n_many: int | None = None
     #: Scores within this many standard errors of the best count as equally good: of such models the
     #: smallest is kept.
@@ -131,7 +146,7 @@ class Preset:
         if n_sparse:
             return self.for_wide if n_sparse >= _N_WIDE else self.kinds[:1]
         if self.n_many is None:
-            return self.kinds
+            return tuple(_with_more_leaves(kind, n_rows) for kind in self.kinds)
         return self.kinds[-1:] if n_rows >= self.n_many else self.kinds[:1]
 
 
