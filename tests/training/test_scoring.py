@@ -1,13 +1,19 @@
 """A decision value of exactly zero stands for the first class, whoever is asked."""
 
+import time
+import warnings
+from collections.abc import Callable
 from dataclasses import replace
+from threading import Event, Thread
+from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.metrics import make_scorer
 
 from fcgboost import FCGBoostClassifier, SquaredHinge
 from fcgboost.calibration import PowerLink, labels_of, probabilities_of
-from fcgboost.training.scoring import make_sums
+from fcgboost.training.scoring import Metric, PrecomputedClassifier, make_sums
 from tests.suites.strategies import simulation
 
 
@@ -60,3 +66,29 @@ def test_a_loss_beside_hits_is_that_of_an_output_and_never_of_what_is_right() ->
     # Of every row one output costs 1, the others 4 and 0: 5 / 3 on average.
     wrong = np.array([[0.0, 1.0, -1.0], [1.0, 0.0, -1.0], [1.0, -1.0, 0.0]])
     assert sums(wrong) == pytest.approx(-0.5 * 4.0 * 5.0 / 3.0)
+
+
+def test_scores_in_several_threads_leave_the_filters_of_warnings_as_they_were() -> None:
+    are_scoring = [Event(), Event()]
+    before = list(warnings.filters)
+
+    def make_score(own: Event, other: Event, pause: float) -> Callable[..., float]:
+        def score(y_true: Any, y_pred: Any) -> float:
+            own.set()
+            other.wait(0.2)  # a moment that filters could be mixed up in
+            time.sleep(pause)
+            return 1.0
+
+        return score
+
+    classifier = PrecomputedClassifier(SquaredHinge(), np.array([0, 1]), np.array([1.0, -1.0]))
+    others = []
+    for number, pause in enumerate((0.0, 0.1)):
+        score = make_score(are_scoring[number], are_scoring[1 - number], pause)
+        metric = Metric(make_scorer(score))
+        others.append(Thread(target=metric, args=(classifier, [[0.0], [1.0]], [0, 1])))
+    for other in others:
+        other.start()
+    for other in others:
+        other.join()
+    assert warnings.filters == before

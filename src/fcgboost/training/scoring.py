@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import inspect
+import os
+import threading
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -48,6 +51,34 @@ class PrecomputedClassifier(ClassifierMixin, BaseEstimator):
         return probabilities_of(self.loss, self.link, self.decision)
 
 
+class _Quiet:
+    """Where scores are computed: one at a time, without warnings of few classes.
+
+    Filters of warnings belong to the process: threads that set and restore them by turns would
+    leave those of another.
+    """
+
+    def __init__(self) -> None:
+        self._start_anew()
+        if hasattr(os, "register_at_fork"):  # not on Windows
+            os.register_at_fork(after_in_child=self._start_anew)
+
+    def _start_anew(self) -> None:
+        # Reentrant: a user's score may itself fit with a score.
+        self._lock = threading.RLock()
+
+    @contextmanager
+    def room(self) -> Iterator[None]:
+        with self._lock, warnings.catch_warnings():
+            # Early steps may predict a single class.
+            warnings.simplefilter("ignore", UndefinedMetricWarning)
+            warnings.filterwarnings("ignore", "y_pred contains classes not in y_true")
+            yield
+
+
+_quiet = _Quiet()
+
+
 class Metric:
     """A score by scikit-learn's name or a function; NaN if a class it needs is missing."""
 
@@ -70,10 +101,7 @@ class Metric:
         weights: Array | None = None,
     ) -> float:
         options = {} if weights is None or not self._has_weights else {"sample_weight": weights}
-        with warnings.catch_warnings():
-            # Early steps may predict a single class.
-            warnings.simplefilter("ignore", UndefinedMetricWarning)
-            warnings.filterwarnings("ignore", "y_pred contains classes not in y_true")
+        with _quiet.room():
             try:
                 return float(
                     self._scorer(
