@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import sklearn
 from scipy.optimize import minimize_scalar
 
 from fcgboost import hashing, threads
@@ -96,18 +97,22 @@ def cross_fit(
     n_left = max(1, rows.n_splits)
     is_settled = False
 
+    config = sklearn.get_config()
+
     def fit(place: tuple[int, int]) -> Trial:
         number, kind = place
         # Members of an average differ in their draws, too.
         draw = hashing.derive(key, number * len(kinds) + kind) >> 33 if is_average else key
-        return _try(
-            kinds[kind],
-            rows,
-            number if rows.n_splits else None,
-            draw,
-            number + 1,
-            schedule,
-        )
+        # scikit-learn's settings belong to the thread that sets them.
+        with sklearn.config_context(**config):
+            return _try(
+                kinds[kind],
+                rows,
+                number if rows.n_splits else None,
+                draw,
+                number + 1,
+                schedule,
+            )
 
     for first, *others in _batches(rows, has_choice=len(kinds) > 1, is_limited=limit is not None):
         if limit is not None and not limit.allows_split():
