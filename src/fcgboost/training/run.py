@@ -102,7 +102,7 @@ class Job:
             limit.plan(len(self.kinds), self._is_refitted)
             rules = [*rules, limit]
         # What users hand us meets one member at a time.
-        is_alone = not rules
+        is_shared = not (rules or any(settings.runs_users_code for settings in self.kinds))
         line = ProgressLine(int(self.settings.verbose))
         if line.is_heard:
             rules = [line, *rules]
@@ -112,7 +112,7 @@ class Job:
             self.n_paths,
             tasks,
             self._of_trial,
-            n_threads=self.settings.n_threads if is_alone and not tasks.is_watched else 1,
+            n_threads=self.settings.n_threads if is_shared and not tasks.is_watched else 1,
         )
         with closing(line):
             attributes = self._fitted(schedule, limit)

@@ -24,6 +24,7 @@ from fcgboost.greedy.elimination import Removal
 from fcgboost.greedy.schemes import FullyCorrective, Scheme
 from fcgboost.losses import CurvedLoss, Loss
 from fcgboost.names import NAMES, make_part, part_named
+from fcgboost.parts import Part
 from fcgboost.selection.base import Selection
 from fcgboost.selection.learned import LearnedCandidates
 from fcgboost.solvers import NewtonSolver, Solver
@@ -63,6 +64,16 @@ _GIVEN = (
     "time_limit",
 )
 _FLAGS = ("fit_intercept", "standardize", "normalize", "reselect", "warm_start")
+
+
+def _is_users(value: object) -> bool:
+    """Whether a value of a parameter is, or has, a part of another package."""
+    if isinstance(value, list | tuple):
+        return any(map(_is_users, value))
+    if not isinstance(value, Part):
+        return False
+    is_ours = type(value).__module__.startswith("fcgboost.")
+    return not is_ours or any(map(_is_users, vars(value).values()))
 
 
 @dataclass(frozen=True)
@@ -157,6 +168,12 @@ class Settings:
     def n_threads(self) -> int:
         """How many threads may work at once."""
         return threads.allowed(self.n_jobs)
+
+    @property
+    def runs_users_code(self) -> bool:
+        """Whether a score, or a part, is not one of ours: such code may keep a state."""
+        parts = (self.dictionary, self.loss, self.scheme, self.selection, self.removal)
+        return callable(self.scoring) or any(map(_is_users, parts))
 
     def ridge(self, m: float) -> float:
         """Return lambda where it is not chosen."""
