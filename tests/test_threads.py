@@ -1,8 +1,10 @@
 """The number of BLAS threads belongs to the process, and a fit takes its share of the cores."""
 
 import gc
+import signal
 import threading
 import time
+from contextvars import ContextVar
 from functools import partial
 
 import joblib
@@ -99,19 +101,25 @@ def test_a_fit_on_its_own_uses_the_threads_it_is_given():
     assert allowed(1000) == 1000
 
 
-@pytest.mark.parametrize("share", [1, 2])
-def test_a_fit_in_a_pool_takes_no_more_than_its_share(share):
+@pytest.mark.parametrize("backend", ["threading", "multiprocessing"])
+def test_workers_that_do_not_know_their_share_use_one_thread(backend):
+    """Neither threads nor forked processes are told how many of them there are."""
     alone = fit_with_all_cores(0)[-1]
-    with ThreadpoolController().limit(limits=share, user_api="blas"):
+    with ThreadpoolController().limit(limits=2, user_api="blas"):
         before = blas_threads()
-        (found,) = joblib.Parallel(n_jobs=2, backend="threading")(
-            joblib.delayed(fit_with_all_cores)(seed) for seed in [0]
+        found = joblib.Parallel(n_jobs=2, backend=backend)(
+            joblib.delayed(fit_with_all_cores)(0) for _ in range(2)
         )
-    sizes, most, n_blas, coef = found
-    assert most == max(before)
-    assert all(size <= share for size in sizes)
-    assert n_blas == before
-    np.testing.assert_allclose(coef, alone, rtol=1e-9, atol=1e-10)
+    for sizes, most, n_blas, coef in found:
+        assert most == 1
+        assert not sizes
+        assert n_blas == before
+        np.testing.assert_array_equal(coef, alone)
+
+
+def test_a_pool_of_one_job_is_no_pool():
+    (most,) = joblib.Parallel(n_jobs=1)(joblib.delayed(allowed)(n) for n in [1000])
+    assert most == 1000
 
 
 @pytest.mark.slow
@@ -159,6 +167,9 @@ def test_results_do_not_depend_on_the_threads_to_the_last_bit(name, memory):
             np.testing.assert_array_equal(one.scores, other.scores)
 
 
+# Pieces of work
+
+
 def test_after_an_error_no_thread_takes_another_piece():
     done = []
 
@@ -172,3 +183,109 @@ def test_after_an_error_no_thread_takes_another_piece():
         threads.each(work, list(range(100)), 3)
     assert len(done) < 20
     assert threads.each(str, list(range(100)), 3) == [str(i) for i in range(100)]
+
+
+def until_stopped(running):
+    """Work until `check` ends it, or too long; it takes a while to end."""
+    running.append(None)
+    deadline = time.monotonic() + 60.0
+    try:
+        while time.monotonic() < deadline:
+            threads.check()
+            time.sleep(0.001)
+    finally:
+        time.sleep(0.1)
+        running.pop()
+    raise AssertionError("nobody ended this piece")
+
+
+def until_two(running):
+    while len(running) < 2:
+        time.sleep(0.001)
+
+
+def test_after_an_error_pieces_end_where_they_check():
+    running = []
+
+    def work(piece):
+        if piece < 2:
+            threads.each(lambda _: until_stopped(running), [0], 1)
+        until_two(running)
+        raise ValueError("the last piece")
+
+    with pytest.raises(ValueError, match="the last piece"):
+        threads.each(work, range(3), 3)
+    assert not running
+    threads.check()
+
+
+@pytest.mark.parametrize("n_interrupts", [1, 3])
+def test_interrupts_are_raised_when_all_pieces_have_ended(n_interrupts):
+    running = []
+
+    def work(piece):
+        if threading.current_thread() is threading.main_thread():
+            until_two(running)
+        else:
+            until_stopped(running)
+
+    def interrupt():
+        until_two(running)
+        for _ in range(n_interrupts):
+            time.sleep(0.03)
+            signal.raise_signal(signal.SIGINT)
+
+    other = threading.Thread(target=interrupt)
+    other.start()
+    with pytest.raises(KeyboardInterrupt):
+        threads.each(work, range(3), 3)
+    assert not running
+    other.join()
+
+
+def test_pieces_of_pieces_share_the_threads():
+    lock = threading.Lock()
+    working = set()
+    most = []
+
+    def work(piece):
+        with lock:
+            working.add(threading.get_ident())
+            most.append(len(working))
+        time.sleep(0.002)
+        with lock:
+            working.discard(threading.get_ident())
+        return piece
+
+    def whole(piece):
+        return threads.each(work, range(piece, piece + 12), 4)
+
+    # The second of the two leaves its thread to the pieces of the other.
+    found = threads.each(whole, [0, 100], 4)
+    assert found == [list(range(12)), list(range(100, 112))]
+    assert 2 < max(most) <= 4
+
+
+@pytest.mark.parametrize("n_started", [0, 1])
+def test_work_goes_on_with_the_threads_that_there_are(n_started, monkeypatch):
+    start = threads._thread.start_new_thread
+    left = [start] * n_started
+
+    def start_if_possible(*given):
+        if not left:
+            raise RuntimeError("can't start new thread")
+        return left.pop()(*given)
+
+    monkeypatch.setattr(threads._thread, "start_new_thread", start_if_possible)
+    assert threads.each(str, range(20), 4) == [str(i) for i in range(20)]
+
+
+def test_pieces_see_the_context_of_their_caller():
+    word = ContextVar("word", default="none")
+    word.set("the caller's")
+
+    def work(piece):
+        time.sleep(0.01)
+        return word.get()
+
+    assert set(threads.each(work, range(4), 2)) == {"the caller's"}

@@ -144,7 +144,8 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
     n_jobs : int or None, default=None
         Number of threads of fits, predictions and explanations; -1 is all cores. None is all cores
         that the process may use: those of its affinity and its container's quota, at most
-        OMP_NUM_THREADS, in a worker of joblib its share. The model does not depend on it.
+        OMP_NUM_THREADS. In a worker of joblib it is at most the worker's share: what loky says,
+        else one. The model does not depend on it.
     random_state : int, RandomState or None, default=None
         Seed for drawing candidates, folds and held-out rows.
     verbose : int, default=0

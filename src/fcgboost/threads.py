@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import _thread
+import multiprocessing
 import os
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar, copy_context
+from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 from typing import Any, Generic, TypeVar
 from weakref import WeakSet
 
 import joblib
+from joblib.externals.loky.backend.process import LokyProcess
 from joblib.parallel import get_active_backend
 from threadpoolctl import LibController, ThreadpoolController
 
@@ -119,8 +124,7 @@ def allowed(n_jobs: int | None) -> int:
     """Return how many threads `n_jobs` stands for; None is all cores that the process may use.
 
     These are the cores of its affinity and of its container's quota, and at most OMP_NUM_THREADS.
-    In a worker of joblib it is the worker's share, of which joblib tells it by the limit of its
-    BLAS.
+    In a worker of joblib they are at most the worker's share.
     """
     if n_jobs is None:
         n_threads = joblib.cpu_count()
@@ -129,49 +133,136 @@ def allowed(n_jobs: int | None) -> int:
             n_threads = min(n_threads, int(first))
     else:
         n_threads = joblib.effective_n_jobs(n_jobs)
-    if get_active_backend()[0].nesting_level > 0:
-        n_threads = min(n_threads, shared.n_threads())
+    level = get_active_backend()[0].nesting_level
+    if level > 0:
+        n_threads = min(n_threads, _share_of_worker(level))
     return int(n_threads)
+
+
+def _share_of_worker(level: int) -> int:
+    """Return how many threads a worker of joblib may use.
+
+    loky tells its processes by the limit of their BLAS. Other workers, threads among them, do not
+    know how many they are.
+    """
+    is_told = level == 1 and isinstance(multiprocessing.current_process(), LokyProcess)
+    return shared.n_threads() if is_told else 1
+
+
+class _Stopped(BaseException):
+    """A piece of work ended early because another one has failed."""
+
+
+@dataclass(eq=False)
+class _Crew(Generic[Piece, T]):
+    """Threads that share pieces of work: the one that has them to do, and its helpers.
+
+    Only operations that are atomic without a lock: a lock would not survive forks and interrupts.
+    """
+
+    work: Callable[[Piece], T]
+    #: The pieces that nobody has begun, by number.
+    todo: deque[tuple[int, Piece]]
+    #: One item for each helper that may still be called, here or by a crew within a piece.
+    free: deque[None]
+    #: The crew whose piece this work belongs to.
+    parent: _Crew[Any, Any] | None
+    results: dict[int, T] = field(default_factory=dict)
+    errors: deque[BaseException] = field(default_factory=deque)
+    #: Whether no further piece is begun.
+    is_over: bool = False
+    #: One item for each helper that has begun, and for each that has ended.
+    begun: deque[None] = field(default_factory=deque)
+    ended: deque[None] = field(default_factory=deque)
+    news: SimpleQueue[None] = field(default_factory=SimpleQueue)
+
+    def call_helpers(self, most: int) -> None:
+        """Start so many helpers, or as many as there may be."""
+        for _ in range(most):
+            try:
+                self.free.pop()
+            except IndexError:
+                return
+            try:
+                _thread.start_new_thread(copy_context().run, (self._help,))
+            except RuntimeError:  # the system has no more threads
+                return
+
+    def _help(self) -> None:
+        # One that begins when all is over finds nothing to do.
+        self.begun.append(None)
+        self.share()
+        self.free.append(None)
+        self.ended.append(None)
+        self.news.put(None)
+
+    def share(self) -> None:
+        """Do pieces until none is left or one has failed."""
+        _crew.set(self)
+        try:
+            while self.todo:
+                check()
+                try:
+                    i, piece = self.todo.popleft()
+                except IndexError:  # another thread was quicker
+                    break
+                self.results[i] = self.work(piece)
+        except BaseException as error:
+            self.errors.append(error)
+            self.is_over = True
+
+    def wait(self) -> None:
+        """Wait until all helpers have ended; an interrupt ends them soon, and is raised then."""
+        try:
+            while len(self.ended) < len(self.begun):
+                with suppress(Empty):  # an interrupt may have taken what was put
+                    self.news.get(timeout=_WAIT)
+        except BaseException:
+            self.is_over = True
+            self.wait()
+            raise
+
+    def outcome(self) -> list[T]:
+        """Return the results in the order of the pieces, or raise the first error."""
+        if self.errors:
+            raise min(self.errors, key=lambda error: isinstance(error, _Stopped))
+        return [self.results[i] for i in range(len(self.results))]
+
+
+#: The crew whose piece of work runs here.
+_crew: ContextVar[_Crew[Any, Any] | None] = ContextVar("_crew", default=None)
+
+
+def check() -> None:
+    """End the piece of work that runs here if another one has failed."""
+    crew = _crew.get()
+    while crew is not None:
+        if crew.is_over:
+            raise _Stopped
+        crew = crew.parent
 
 
 def each(work: Callable[[Piece], T], pieces: Sequence[Piece], n_threads: int) -> list[T]:
     """Work on independent pieces in threads; return the results in the order of the pieces.
 
-    The threads end with the work: the threads and locks of a pool survive neither forks nor
-    interrupts.
+    A piece may have its own pieces: all together use at most as many threads as the outermost work.
+    After an error or an interrupt the other pieces end where they `check`. The threads end with the
+    work: those of a pool, and its locks, survive neither forks nor interrupts.
     """
-    results: dict[int, T] = {}
-    todo = enumerate(pieces)
-    ended = SimpleQueue[None]()
-    errors = list[BaseException | None]()
-
-    def run() -> None:
-        try:
-            for i, piece in todo:  # each thread takes the next item
-                if any(errors):
-                    break
-                results[i] = work(piece)
-            errors.append(None)
-        except BaseException as error:
-            errors.append(error)
-        ended.put(None)
-
-    n_started = 1
+    if min(n_threads, len(pieces)) <= 1:
+        return [work(piece) for piece in pieces]
+    parent = _crew.get()
+    crew = _Crew(
+        work,
+        deque(enumerate(pieces)),
+        deque([None] * (n_threads - 1)) if parent is None else parent.free,
+        parent,
+    )
     try:
-        for _ in range(min(n_threads, len(pieces)) - 1):
-            _thread.start_new_thread(run, ())
-            n_started += 1
+        crew.call_helpers(min(n_threads, len(pieces)) - 1)
+        copy_context().run(crew.share)
+        crew.wait()
     finally:
-        run()
-        while len(errors) < n_started:
-            try:
-                ended.get(timeout=_WAIT)
-            except Empty:  # an interrupt may have taken what was put
-                continue
-            except KeyboardInterrupt as error:  # raised once all threads have ended
-                errors.append(error)
-                n_started += 1
-    for failure in errors:
-        if failure is not None:
-            raise failure
-    return [results[i] for i in range(len(pieces))]
+        crew.is_over = True
+        crew.wait()
+    return crew.outcome()

@@ -9,13 +9,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import sklearn
 from scipy import sparse
 from sklearn.datasets import make_classification
 from sklearn.metrics import make_scorer
 
 from fcgboost import FCGBoostClassifier, TreeDictionary, members, threads
 from fcgboost.designs.devices import HostDevice
+from fcgboost.dictionaries import ReluDictionary, UnionDictionary
+from fcgboost.losses import Square
 from fcgboost.threads import allowed, shared
+from fcgboost.training.fit import Fit
+from fcgboost.training.settings import resolve
 
 
 def problem(n: int, n_classes: int = 2, d: int = 8) -> tuple[np.ndarray, np.ndarray]:
@@ -139,6 +144,78 @@ def test_rules_meet_one_member_at_a_time() -> None:
     FCGBoostClassifier(cv=3, n_jobs=4, max_iter=4, random_state=0).set_callbacks(rule).fit(X, y)
     assert {thread for thread, *_ in seen} == {threading.get_ident()}
     assert [place for _, *place in seen] == sorted(place for _, *place in seen)
+
+
+def test_scores_and_parts_of_users_meet_one_member_at_a_time() -> None:
+    X, y = problem(300)
+    idents = set()
+
+    class Loss(Square):
+        def value(self, y: Any, f: Any) -> Any:
+            idents.add(threading.get_ident())
+            return super().value(y, f)
+
+    def score(y_true: Any, y_pred: Any) -> float:
+        idents.add(threading.get_ident())
+        return float(np.mean(y_true == y_pred))
+
+    options: dict[str, Any] = {"cv": 3, "n_jobs": 4, "max_iter": 4, "random_state": 0}
+    cases = (
+        {"dictionary": "relu", "loss": Loss()},
+        {"scoring": make_scorer(score)},
+        {"metrics": {"hits": make_scorer(score)}},
+    )
+    for case in cases:
+        FCGBoostClassifier(**options, **case).fit(X, y)
+        assert idents == {threading.get_ident()}
+        idents.clear()
+    assert not resolve(FCGBoostClassifier(**options), False).runs_users_code
+    family = type("Relu", (ReluDictionary,), {"__module__": "elsewhere"})()
+    assert resolve(FCGBoostClassifier(UnionDictionary([family])), False).runs_users_code
+
+
+def test_members_see_the_settings_of_scikit_learn(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = problem(300)
+    budgets = set()
+    make = Fit.of
+
+    def recorded(settings: Any, layout: Any, *given: Any) -> Fit:
+        budgets.add(layout.design.memory_budget)
+        time.sleep(0.01)
+        return make(settings, layout, *given)
+
+    monkeypatch.setattr(Fit, "of", recorded)
+    with sklearn.config_context(working_memory=3):
+        FCGBoostClassifier(cv=4, n_jobs=3, max_iter=2, random_state=0).fit(X, y)
+    assert budgets == {3 * 2**20}
+
+
+def test_a_member_that_fails_ends_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = problem(300)
+    has_begun = threading.Event()
+    completed = []
+    check = threads.check
+    run = Fit.run
+
+    def recorded_check() -> None:
+        has_begun.set()
+        check()
+        time.sleep(0.002)
+
+    def recorded_run(fit: Fit, schedule: Any, *given: Any) -> Any:
+        if fit.fold == 1:
+            has_begun.wait(60.0)
+            raise RuntimeError("the first member")
+        trial = run(fit, schedule, *given)
+        completed.append(trial)
+        return trial
+
+    monkeypatch.setattr(threads, "check", recorded_check)
+    monkeypatch.setattr(Fit, "run", recorded_run)
+    classifier = FCGBoostClassifier("relu", cv=2, n_jobs=2, max_iter=250, random_state=0)
+    with pytest.raises(RuntimeError, match="the first member"):
+        classifier.fit(X, y)
+    assert not completed
 
 
 def n_threads_of_process() -> int:

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 
+from fcgboost import threads
 from fcgboost.stopping import Progress, Status, Step, StoppingRule
 from fcgboost.training.callbacks import FitTasks
 from fcgboost.training.trials import Trial
@@ -55,12 +56,12 @@ class Schedule:
 
     @contextmanager
     def path(self, max_iter: int, fold: int | None) -> Iterator[list[StoppingRule]]:
-        """Begin a path of at most max_iter steps; yield the rule to ask, if any."""
+        """Begin a path of at most max_iter steps; yield the rules to ask."""
         with self._lock:
             path = _Path(len(self._paths) + 1, max_iter, fold)
             self._paths.append(path)
         try:
-            yield [partial(self._ask, path)] if self.rules else []
+            yield [_end_with_others, *([partial(self._ask, path)] if self.rules else [])]
         finally:
             path.has_ended = True
 
@@ -85,3 +86,8 @@ class Schedule:
             fold=path.fold,
             share=min(1.0, self._share),
         )
+
+
+def _end_with_others(step: Step) -> None:
+    """End a path if the fit has failed or was interrupted elsewhere."""
+    threads.check()
