@@ -170,7 +170,7 @@ def ours(part: Part, limits: Sequence[float]) -> list[Point]:
     """Fit our default without a limit, and with every limit that is shorter than that."""
 
     def fit(limit: float | None) -> Point:
-        model = FCGBoostClassifier(random_state=0, time_limit=limit)
+        model = FCGBoostClassifier(n_jobs=1, random_state=0, time_limit=limit)
         with warnings.catch_warnings():
             # That a limit is over before the first step.
             warnings.simplefilter("ignore", UserWarning)
@@ -187,7 +187,7 @@ def _ready_lightgbm(X: Any, y: Any) -> None:
 
 
 def _ready_ours(X: Any, y: Any) -> None:
-    FCGBoostClassifier(random_state=0).fit(X, y)
+    FCGBoostClassifier(n_jobs=1, random_state=0).fit(X, y)
 
 
 @dataclass(frozen=True)

@@ -69,7 +69,7 @@ def main(n_rows: int = 20) -> None:
     print("| model | ms, median | ms, largest | error in %, median | error in %, largest |")
     print("|---|---|---|---|---|")
     for name, settings in MODELS.items():
-        model = FCGBoostClassifier(random_state=0, **settings).fit(X, y)
+        model = FCGBoostClassifier(n_jobs=1, random_state=0, **settings).fit(X, y)
         rows, exact = X[:n_rows], precise(model, X[:n_rows])
         title = f"{name} ({model.n_atoms_} atoms)"
         show(title, *timed(model.explain, rows), exact)

@@ -57,6 +57,7 @@ def count_calls(X: Array, y: Array, n_steps: int) -> int:
         cv=None,
         max_iter=n_steps,
         l2=0.01,
+        n_jobs=1,
         random_state=0,
     )
     sys.setprofile(count)
@@ -96,14 +97,14 @@ def main(n_splits: int = 10) -> None:
     splits = [
         arrange(X, y, deal_random(len(y), seed_of(_NAME, split))) for split in range(n_splits)
     ]
-    FCGBoostClassifier(random_state=0).fit(splits[0].X[:200], splits[0].y[:200])
+    FCGBoostClassifier(n_jobs=1, random_state=0).fit(splits[0].X[:200], splits[0].y[:200])
     print("rows  preset  ours s  LightGBM s  ratio  accuracy  LightGBM's")
     for n_rows in SIZES:
         rival = LGBMClassifier(n_jobs=1, verbose=-1)
         theirs = [cpu_seconds(rival, data, n_rows) for data in splits]
         other, level = np.mean(theirs, axis=0)
         for preset in PRESETS:
-            model = FCGBoostClassifier(preset, random_state=0)
+            model = FCGBoostClassifier(preset, n_jobs=1, random_state=0)
             ours = [cpu_seconds(model, data, n_rows) for data in splits]
             seconds, accuracy = np.mean(ours, axis=0)
             print(

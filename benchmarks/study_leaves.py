@@ -68,7 +68,7 @@ def with_preset(preset: presets.Preset, X: Any, y: Any, **options: Any) -> FCGBo
     """Fit "fast" with another set-up in its place."""
     kept = presets.PRESETS["fast"]
     presets.PRESETS["fast"] = preset  # type: ignore[index]
-    model = FCGBoostClassifier("fast", random_state=0, **options)
+    model = FCGBoostClassifier("fast", n_jobs=1, random_state=0, **options)
     try:
         model.fit(X, y)
         return model
@@ -104,6 +104,7 @@ def solved_again(X: Any, y: Any) -> FCGBoostClassifier:
         scheme=FullyCorrective(forest.solver, forest.growth),
         l2=chosen.l2_ * np.sqrt(0.75),  # a strength over the root of the number of rows
         max_iter=chosen.n_iter_,
+        n_jobs=1,
         random_state=0,
     )
     model.fit(X, y)

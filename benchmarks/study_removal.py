@@ -50,6 +50,7 @@ def fit(
         selection="sampled",
         max_iter=5 * multiple * theory_steps(len(data.y)),
         removal=removal,
+        n_jobs=1,
         random_state=0,
     )
     start = time.process_time()

@@ -225,6 +225,7 @@ class Boost(Method):
         classifier = FCGBoostClassifier(
             self.build(**params),
             selection="all" if is_scanned else "sampled",
+            n_jobs=1,
             random_state=seed,
         )
         # One path serves all five numbers of steps.

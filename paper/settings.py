@@ -121,6 +121,7 @@ def cross_validate(
             l2=l2,
             cv=cv,
             ensemble=False,
+            n_jobs=1,
             random_state=seed,
             **{**PAPER, **options},
         ).fit(sample.X, sample.y)
@@ -139,7 +140,7 @@ def fit_path(
     The classifier itself holds the step of the best test accuracy, which only sim4 asks for.
     """
     classifier = FCGBoostClassifier(
-        dictionary, max_iter=max_iter, random_state=seed, **{**PAPER, **options}
+        dictionary, max_iter=max_iter, n_jobs=1, random_state=seed, **{**PAPER, **options}
     )
     classifier.fit(sample.X, sample.y, X_val=sample.X_test, y_val=sample.y_test)
     return classifier

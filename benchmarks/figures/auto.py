@@ -25,7 +25,7 @@ MULTIPLE = 6.0
 
 def measure(quick: bool) -> list[Record]:
     names, runs = (SETS[:1], 1) if quick else (SETS, 3)
-    FCGBoostClassifier("fast", random_state=0).fit(*make_rows(300, 3))
+    FCGBoostClassifier("fast", n_jobs=1, random_state=0).fit(*make_rows(300, 3))
     return [record for name in names for record in _records(name, quick, runs)]
 
 
@@ -52,7 +52,7 @@ def _records(name: str, quick: bool, runs: int) -> Iterator[Record]:
 
 def _fast(parts: tuple[Any, ...], **settings: Any) -> FCGBoostClassifier:
     X, y, X_val, y_val = parts
-    classifier = FCGBoostClassifier("fast", random_state=0, **settings)
+    classifier = FCGBoostClassifier("fast", n_jobs=1, random_state=0, **settings)
     return classifier.fit(X, y, X_val=X_val, y_val=y_val)
 
 

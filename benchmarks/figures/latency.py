@@ -17,7 +17,7 @@ def measure(quick: bool) -> list[Record]:
     m, n_steps = (300, 5) if quick else (5000, 125)
     X, y = make_rows(m)
     clf = FCGBoostClassifier(
-        "relu", selection=SampledCandidates(64), max_iter=n_steps, random_state=0
+        "relu", selection=SampledCandidates(64), max_iter=n_steps, n_jobs=1, random_state=0
     )
     models = {
         "ours": clf.fit(X, y),

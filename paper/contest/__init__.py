@@ -23,7 +23,7 @@ def _preset(name: str, data: Data, terms: Terms) -> Plan:
 
 def _fit_ours(params: Params, data: Data, seed: int) -> Learned:
     """Fit our classifier as a user would; `params` has the name of a preset."""
-    classifier = FCGBoostClassifier(random_state=seed, **params)
+    classifier = FCGBoostClassifier(n_jobs=1, random_state=seed, **params)
     classifier.fit(data.X, data.y, X_val=data.X_val, y_val=data.y_val)
 
     def judge(X: Array) -> Judgement:

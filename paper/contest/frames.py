@@ -80,7 +80,7 @@ def arrange(table: LabelledFrame, deal: Deal) -> Parts:
 
 def fit_ours(is_coded: bool, parts: Parts, terms: Terms, seed: int) -> Model:
     """Fit our classifier as a user would: to the frame itself, or behind the usual coding."""
-    ours = FCGBoostClassifier(random_state=seed)
+    ours = FCGBoostClassifier(n_jobs=1, random_state=seed)
     classifier = make_pipeline(one_hot(), ours) if is_coded else ours
     classifier.fit(*parts.learning)
     return Model(classifier, ours.n_atoms_, stored_numbers(ours), {"steps": ours.n_iter_})

@@ -94,18 +94,18 @@ def tune(name: str, data: Draw, seed: int) -> Any:
     """Return the classifier with the setting that five folds choose."""
     folds = StratifiedKFold(5, shuffle=True, random_state=seed)
     if name == DEFAULT:
-        return FCGBoostClassifier(random_state=seed)
+        return FCGBoostClassifier(n_jobs=1, random_state=seed)
     if name == COMPACT:
-        return FCGBoostClassifier("compact", random_state=seed)
+        return FCGBoostClassifier("compact", n_jobs=1, random_state=seed)
     if name in COMPETITORS:
         rival = RIVALS[COMPETITORS[name]]
         model = rival.classifier(random_state=seed)
         search = GridSearchCV(model, rival.folds, cv=folds, refit=False).fit(data.X, data.y)
         return model.set_params(**search.best_params_)
     family = name.removeprefix("FCGBoost ")
-    ours = FCGBoostClassifier(family, cv=folds, ensemble=False, random_state=seed)
+    ours = FCGBoostClassifier(family, cv=folds, ensemble=False, n_jobs=1, random_state=seed)
     n_steps = ours.fit(data.X, data.y).n_iter_
-    return FCGBoostClassifier(family, max_iter=n_steps, random_state=seed)
+    return FCGBoostClassifier(family, max_iter=n_steps, n_jobs=1, random_state=seed)
 
 
 def log_loss(model: Any, data: Draw) -> float:

@@ -86,5 +86,5 @@ def write_report(path: Path, seed: int) -> Path:
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     y = y.map({0: "malignant", 1: "benign"})
     X, X_test, y, y_test = train_test_split(X, y, test_size=0.5, stratify=y, random_state=seed)
-    clf = FCGBoostClassifier(random_state=seed).fit(X, y)
+    clf = FCGBoostClassifier(n_jobs=1, random_state=seed).fit(X, y)
     return write_model_report(path, clf, X_test, y_test, title="Breast cancer")

@@ -176,6 +176,7 @@ def follow(
         l2=strength / float(np.sqrt(m)),
         clip=CLIP,
         max_iter=longest(data) if n_steps is None else n_steps,
+        n_jobs=1,
         random_state=(seed + way.seed_shift) % 2**32,
     ).fit(data.X, data.y)
     accuracies, losses, tests = [], [], []

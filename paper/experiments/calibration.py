@@ -125,7 +125,7 @@ def _rival(method: str, data: Data, seed: int) -> dict[str, tuple[Array, str]]:
 
 def linked(data: Data, seed: int) -> dict[str, tuple[Array, str]]:
     """Fit our default; give its probabilities by every link, and what the link has learned."""
-    classifier = FCGBoostClassifier(random_state=seed)
+    classifier = FCGBoostClassifier(n_jobs=1, random_state=seed)
     classifier.fit(data.X, data.y, X_val=data.X_val, y_val=data.y_val)
     on_validation, on_test = (classifier.decision_function(X) for X in (data.X_val, data.X_test))
     found = {}

@@ -185,6 +185,7 @@ def planted(data: Data, seed: int) -> Forest:
         TreeDictionary(),
         l2=STRENGTH / float(np.sqrt(m)),
         max_iter=MULTIPLES[-1] * theory_steps(m),
+        n_jobs=1,
         random_state=seed,
     ).fit(data.X, data.y)
     return forest_of(classifier.atoms_, (data.X, data.X_val, data.X_test))

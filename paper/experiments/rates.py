@@ -133,6 +133,7 @@ def _measure(
     classifier = FCGBoostClassifier(
         _DICTIONARIES[unit.dictionary],
         max_iter=unit.max_iter,
+        n_jobs=1,
         random_state=unit.repetition,
         # A path that ends early would look as if it did not over-fit.
         tol=0.0,

@@ -149,7 +149,7 @@ def _fitted(
         learned = tune(contestant, plan, data, seed).learned
         yield unit.method, None, [learned.judge(X).labels for X in parts]
     elif unit.method in LOSSES:
-        classifier = FCGBoostClassifier("gauss", loss=unit.method, random_state=seed)
+        classifier = FCGBoostClassifier("gauss", loss=unit.method, n_jobs=1, random_state=seed)
         classifier.fit(data.X, data.y, X_val=data.X_val, y_val=data.y_val)
         yield unit.method, None, [classifier.predict(X) for X in parts]
     else:
@@ -160,7 +160,7 @@ def _fitted(
 def options(data: Data, seed: int) -> dict[str, Option]:
     """Fit the default and every option on top of it; what they share is fitted once."""
     # A single path, which can be fitted again with its ridge and steps.
-    estimator = FCGBoostClassifier("fast", random_state=seed)
+    estimator = FCGBoostClassifier("fast", n_jobs=1, random_state=seed)
     given = data.X, data.y, data.X_val, data.y_val
     # No cap is no change.
     default = Reweighted(estimator, caps=()).fit(*given)

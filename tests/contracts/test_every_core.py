@@ -1,5 +1,6 @@
 """Threads make fits quicker and nothing else: bits, processes and callbacks do not see them."""
 
+import ast
 import os
 import threading
 import time
@@ -249,6 +250,24 @@ def test_no_thread_is_left_after_a_fit_or_an_error() -> None:
     with pytest.raises(RuntimeError, match="I always fail"):
         model.fit(X, y)
     assert are_gone(before)
+
+
+#: Benchmarks that state CPU time of one thread.
+ONE_THREAD = ("curves", "explaining", "growth", "steps", "study_leaves", "study_removal")
+
+
+def test_what_is_measured_on_one_thread_asks_for_one() -> None:
+    root = Path(__file__).parents[2]
+    files = [root / "benchmarks" / f"{name}.py" for name in ONE_THREAD]
+    files += (path for path in (root / "paper").rglob("*.py") if "tests" not in path.parts)
+    n_calls = 0
+    for file in files:
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == "FCGBoostClassifier":
+                values = {word.arg: ast.unparse(word.value) for word in node.keywords}
+                assert values.get("n_jobs") == "1", f"{file}, line {node.lineno}"
+                n_calls += 1
+    assert n_calls > 20
 
 
 def test_all_cores_are_those_of_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
