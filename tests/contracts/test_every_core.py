@@ -44,15 +44,15 @@ def words_of(model: FCGBoostClassifier, X: Any) -> list[bytes]:
     return [np.asarray(getattr(array, "data", array)).tobytes() for array in arrays]
 
 
-def rows_of(kind: str) -> tuple[Any, Any, Any]:
+def rows_of(kind: str, n: int = 600) -> tuple[Any, Any, Any]:
     """Return rows, labels and weights."""
-    X, y = problem(600, n_classes=3 if kind == "classes" else 2)
-    weights = np.random.default_rng(0).random(600) if kind == "weights" else None
+    X, y = problem(n, n_classes=3 if kind == "classes" else 2)
+    weights = np.random.default_rng(0).random(n) if kind == "weights" else None
     if kind == "sparse":
         return sparse.csr_array(np.where(np.abs(X) < 1.0, 0.0, X)), y, weights
     if kind == "table":
         frame = pd.DataFrame(X).add_prefix("x")
-        frame["city"] = np.random.default_rng(1).choice(["Rome", "Oslo", "Lima"], 600)
+        frame["city"] = np.random.default_rng(1).choice(["Rome", "Oslo", "Lima"], n)
         return frame, y, weights
     return X, y, weights
 
@@ -72,6 +72,35 @@ def test_the_number_of_threads_changes_no_bit(
     expected, *others = (
         words_of(FCGBoostClassifier(dictionary, n_jobs=n, **options).fit(X, y, weights), X)
         for n in (1, 2, 3, 7)
+    )
+    assert all(found == expected for found in others)
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        "fast",
+        "relu",
+        pytest.param("classes", marks=pytest.mark.slow),
+        pytest.param("weights", marks=pytest.mark.slow),
+        pytest.param("table", marks=pytest.mark.slow),
+        pytest.param("auto", marks=pytest.mark.slow),
+        pytest.param("sparse", marks=pytest.mark.slow),
+    ],
+)
+def test_the_number_of_threads_changes_no_bit_of_many_rows(case: str) -> None:
+    """Below 2^14 rows most sums have one part, and trees one thread."""
+    X, y, weights = rows_of(case, 40_000)
+    presets = {"auto": "auto", "relu": "relu"}
+    options: dict[str, Any] = {"max_iter": 6, "random_state": 0}
+    if case in presets:
+        options["cv"] = 2
+    expected, *others = (
+        words_of(
+            FCGBoostClassifier(presets.get(case, "fast"), n_jobs=n, **options).fit(X, y, weights),
+            X,
+        )
+        for n in (1, 2, 3, 7, None)
     )
     assert all(found == expected for found in others)
 
