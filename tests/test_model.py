@@ -127,7 +127,7 @@ def test_inputs_that_are_wide_are_summed_alike(monkeypatch: pytest.MonkeyPatch) 
     X = make_rows()
     for products in (1, 16 * 6 * 2):
         monkeypatch.setattr(planes, "PRODUCTS_ON_ONE_THREAD", products)
-        monkeypatch.setattr(model_module, "PRODUCTS_ON_ONE_THREAD", products)
+        monkeypatch.setattr(planes, "_PRODUCTS_WITH_ONE_COLUMN", products)
         for family in FORMULAS:
             model = make_model(family)
             assert_close(model.decision(X), naive_decision(family, model, X))

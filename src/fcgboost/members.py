@@ -12,6 +12,7 @@ import numpy as np
 from fcgboost import threads
 from fcgboost.arrays import Array, Codes, Matrix, is_tensor, to_device_of
 from fcgboost.designs.blocks import row_blocks
+from fcgboost.dictionaries.planes import product_on_one_thread
 from fcgboost.greedy.path import Trace
 from fcgboost.importances import importances_of
 from fcgboost.model import Model
@@ -118,7 +119,8 @@ class Member:
                 else:
                     coef = to_device_of(step.coef.T, X)
                     intercept = to_device_of(step.intercept, X)
-                    decision = values[:, : step.n_entered] @ coef + intercept
+                    decision = product_on_one_thread(values[:, : step.n_entered], coef)
+                    decision += intercept
             yield decision
 
     def importances(self, rows: Matrix, n_columns: int) -> Array:
@@ -143,19 +145,43 @@ def decision_of(members: Sequence[Member], X: Matrix, n_jobs: int | None = 1) ->
     """
 
     def decide(rows: Matrix) -> Matrix:
+        if isinstance(rows, np.ndarray):
+            # Once for all members.
+            rows = rows.astype(np.float64, copy=False)
         return reduce(add, (member.weight * member.decision(rows) for member in members))
 
-    if is_tensor(X) or X.shape[0] <= _ROWS_AT_ONCE:
+    blocks = _blocks_of(X)
+    if len(blocks) <= 1:
         return decide(X)
-    blocks = row_blocks(X.shape[0], _ROWS_AT_ONCE)
     parts = threads.each(lambda block: decide(X[block]), blocks, threads.allowed(n_jobs))
     return np.concatenate(parts)
 
 
+def _blocks_of(X: Matrix) -> list[slice]:
+    """Return blocks of rows for threads; a device has no need of them."""
+    n_rows = X.shape[0]
+    return row_blocks(n_rows, n_rows if is_tensor(X) else _ROWS_AT_ONCE)
+
+
 def staged_decision_of(
-    members: Sequence[Member], X: Matrix, most_entries: float
+    members: Sequence[Member], X: Matrix, most_entries: float, n_jobs: int | None = 1
 ) -> Iterator[Matrix]:
-    """Yield the decision values after 1, 2, ... steps; shorter members keep their last step."""
+    """Yield the decision values after 1, 2, ... steps; shorter members keep their last step.
+
+    Blocks of rows are as in `decision_of`.
+    """
+    blocks = _blocks_of(X)
+    if len(blocks) <= 1:
+        yield from _staged(members, X, most_entries)
+        return
+    most_entries /= len(blocks)
+    paths = [_staged(members, X[block], most_entries) for block in blocks]
+    n_threads = threads.allowed(n_jobs)
+    for _ in range(max(member.n_iter for member in members)):
+        yield np.concatenate(threads.each(next, paths, n_threads))
+
+
+def _staged(members: Sequence[Member], X: Matrix, most_entries: float) -> Iterator[Matrix]:
     decisions = [member.truncated(0).decision(X) for member in members]
     paths = [member.staged_decision(X, most_entries / len(members)) for member in members]
     for _ in range(max(member.n_iter for member in members)):

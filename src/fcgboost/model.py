@@ -18,7 +18,7 @@ from fcgboost.arrays import (
 )
 from fcgboost.clipping import Limits, clip, within_reach
 from fcgboost.dictionaries import Dictionary, TreeDictionary, UnionDictionary
-from fcgboost.dictionaries.planes import PRODUCTS_ON_ONE_THREAD
+from fcgboost.dictionaries.planes import product_on_one_thread
 from fcgboost.dictionaries.union import Member
 from fcgboost.threads import cached
 
@@ -26,10 +26,9 @@ __all__ = [
     "Model",
 ]
 
-# Blocks fit into the cache (256 KiB), and products on one thread; but they have enough rows that
-# the overhead of Python stays small.
-_BLOCK_ENTRIES = 1 << 15
-_FEW_ROWS = 16
+# Blocks fit into the cache (1 MiB), but have so many rows that the overhead of Python, which only
+# one thread has at a time, stays small.
+_BLOCK_ENTRIES = 1 << 17
 # Larger blocks where slicing a sparse matrix (1 MiB) or launching a kernel (128 MiB) is costly.
 _COSTLY_ENTRIES = 1 << 17
 _DEVICE_ENTRIES = 1 << 24
@@ -119,12 +118,7 @@ class Model:
         elif is_sparse(self.atoms):
             entries = _COSTLY_ENTRIES
         else:
-            # Distances are products with two more columns; trees take none.
-            is_forest = isinstance(self.dictionary, TreeDictionary)
-            width = 0 if is_forest else row_entries + 2
-            products = n_atoms * max(width, len(self.intercept))
-            size = max(_FEW_ROWS, PRODUCTS_ON_ONE_THREAD // products)
-            return int(max(1, min(size, _BLOCK_ENTRIES // n_atoms)))
+            entries = _BLOCK_ENTRIES
         return int(max(1, entries // max(n_atoms, row_entries)))
 
     def _laid_out(self, X: Matrix) -> _Layout:
@@ -166,7 +160,7 @@ class _Layout:
         return self._values(X if self._limits is None else clip(X, *self._limits))
 
     def decide(self, X: Matrix) -> Matrix:
-        decision = self.evaluate(X) @ self._coef
+        decision = product_on_one_thread(self.evaluate(X), self._coef)
         decision += self._intercept
         return decision
 

@@ -413,7 +413,13 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
         members = self._fitted()
         X = checks.check_rows(self, X)
         self._check_path()
-        for decision in staged_decision_of(members, X, get_config()["working_memory"] * 2**17):
+        most_entries = get_config()["working_memory"] * 2**17
+        for decision in staged_decision_of(
+            members,
+            X,
+            most_entries,
+            self.n_jobs,
+        ):
             yield self._flat(decision)
 
     def _flat(self, decision: Array | Tensor) -> Array | Tensor:

@@ -17,6 +17,7 @@ from sklearn.metrics import make_scorer
 
 from fcgboost import FCGBoostClassifier, TreeDictionary, members, threads
 from fcgboost.designs.devices import HostDevice
+from fcgboost.designs.memory import MemoryDesign
 from fcgboost.dictionaries import ReluDictionary, UnionDictionary
 from fcgboost.losses import Square
 from fcgboost.threads import allowed, shared
@@ -40,6 +41,7 @@ def words_of(model: FCGBoostClassifier, X: Any) -> list[bytes]:
     arrays = [model.decision_function(X), model.feature_importances_, model.member_weights_]
     arrays += [member.model.atoms for member in model.members_]
     arrays += [member.model.coef for member in model.members_]
+    arrays += list(model.staged_decision_function(X))[-2:]
     arrays += [getattr(model, "oof_decision_function_", np.zeros(0))]
     return [np.asarray(getattr(array, "data", array)).tobytes() for array in arrays]
 
@@ -157,11 +159,37 @@ def test_members_rows_and_explanations_are_shared_among_threads(
     model = FCGBoostClassifier(cv=4, n_jobs=3, max_iter=5, random_state=0).fit(X, y)
     # Two kinds in four folds; rows that they judge are few.
     assert shares[0] == (8, 3)
-    shares.clear()
-    model.predict(X)
+    for use in (model.predict, lambda rows: next(model.staged_predict(rows))):
+        shares.clear()
+        use(X)
+        assert shares == [(8, 3)]
     model.explain(X[:6])
-    assert shares[0] == (8, 3)
     assert shares[-1] == (6, 3)
+
+
+def test_scores_of_steps_are_shared_among_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = problem(400)
+    workers = set()
+    evaluate = ReluDictionary.evaluate
+
+    def recorded(family: Any, rows: Any, atoms: Any, scale: Any) -> Any:
+        if len(rows) == 10:
+            workers.add(threading.get_ident())
+            time.sleep(0.001)
+        return evaluate(family, rows, atoms, scale)
+
+    monkeypatch.setattr(ReluDictionary, "evaluate", recorded)
+    monkeypatch.setattr(HostDevice, "block_entries", 80)
+    options: dict[str, Any] = {"validation_fraction": 0.25, "max_iter": 3, "random_state": 0}
+    # The rows of the fit are in one block.
+    monkeypatch.setattr(
+        MemoryDesign,
+        "evaluate",
+        lambda design, atoms: evaluate(design.dictionary, design.X, atoms, design.units),
+    )
+    models = [FCGBoostClassifier("relu", n_jobs=n, **options).fit(X, y) for n in (1, 3)]
+    assert len(workers) > 1
+    assert words_of(models[0], X) == words_of(models[1], X)
 
 
 def test_rules_meet_one_member_at_a_time() -> None:

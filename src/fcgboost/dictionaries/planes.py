@@ -36,6 +36,9 @@ _MANY = 32
 _LONG = 64
 #: OpenBLAS uses threads for products with more multiplications.
 PRODUCTS_ON_ONE_THREAD = 1 << 18
+_PRODUCTS_WITH_ONE_COLUMN = 1 << 13
+# Pieces of products have at least so many rows.
+_FEW_ROWS = 16
 
 
 class PlaneDictionary(Dictionary):
@@ -364,12 +367,27 @@ def dense_product(X: Matrix, rows: Matrix) -> Array:
 
 
 def product_on_one_thread(X: Matrix, columns: Matrix) -> Matrix:
-    """Return X @ columns for a few rows, in pieces that OpenBLAS runs on one thread.
+    """Return X @ columns in pieces that OpenBLAS runs on one thread.
 
     A second thread gains little, and costs milliseconds if another process holds its core.
     """
-    size = PRODUCTS_ON_ONE_THREAD // (X.shape[0] * columns.shape[1] or 1) or 1
-    if X.shape[1] <= size or not isinstance(X, np.ndarray):
+    if not isinstance(X, np.ndarray):
+        return X @ columns
+    most = _PRODUCTS_WITH_ONE_COLUMN if columns.shape[1] == 1 else PRODUCTS_ON_ONE_THREAD
+    n_rows = max(_FEW_ROWS, most // (columns.size or 1))
+    if len(X) <= n_rows:
+        return _product_of_few_rows(X, columns, most)
+    product = np.empty((len(X), columns.shape[1]), np.result_type(X, columns))
+    for start in range(0, len(X), n_rows):
+        piece = X[start : start + n_rows]
+        product[start : start + n_rows] = _product_of_few_rows(piece, columns, most)
+    return product
+
+
+def _product_of_few_rows(X: Array, columns: Array, most: int) -> Array:
+    """Return X @ columns in pieces of at most so many multiplications."""
+    size = most // (X.shape[0] * columns.shape[1] or 1) or 1
+    if X.shape[1] <= size:
         return X @ columns
     total = X[:, :size] @ columns[:size]
     for start in range(size, X.shape[1], size):

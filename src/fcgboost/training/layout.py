@@ -101,6 +101,7 @@ class MemoryLayout(Layout):
             scale=view.scale,
             score=score,
             device=self.design.device,
+            n_threads=self.design.n_threads,
         )
 
 

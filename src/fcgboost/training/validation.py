@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from fcgboost import threads
 from fcgboost.arrays import Array, Codes, Matrix, Tensor, is_sparse
 from fcgboost.designs.blocks import row_blocks
 from fcgboost.designs.devices import HostDevice
@@ -139,6 +140,7 @@ def make_validator(
     scale: Array,
     score: Score,
     device: HostDevice,
+    n_threads: int = 1,
 ) -> Validator:
     """Return a validator that scores steps on the rows X, which are already clipped."""
     n_rows = X.shape[0]
@@ -151,7 +153,11 @@ def make_validator(
     units = device.put(scale)
 
     def by_block(function: Callable[[Matrix], Matrix]) -> Matrix:
-        parts = [function(rows[block]) for block in blocks]
+        parts = threads.each(
+            lambda block: function(rows[block]),
+            blocks,
+            1 if device.is_torch else n_threads,
+        )
         return parts[0] if len(parts) == 1 else device.xp.concatenate(parts)
 
     def evaluate(atoms: Matrix) -> Matrix:
