@@ -9,13 +9,20 @@
 #include <signal.h>
 #include <string.h>
 
-enum { MOST_THREADS = 256 };
+/* A thread's stack: there are systems whose usual one is small. */
+enum { MOST_THREADS = 256, STACK = 1 << 20 };
+/* How often a thread looks for work, or for the end of it, before it sleeps: some microseconds,
+ * less than waking it takes. */
+enum { LOOKS = 200 };
+/* How many threads are woken by the one that brings work, and by each that begins with it. */
+enum { WOKEN = 2 };
 
-/* Work that is shared: the next part, the number of parts that are done, and the next work. */
+/* Work that is shared: the first part that nobody has begun, the helpers that may be at work, and
+ * the next work. Threads take parts without the lock; they come and go with it. */
 typedef struct job {
     part_work *work;
     void *context;
-    int64_t n_parts, next, n_done;
+    int64_t n_parts, next, n_inside;
     struct job *following;
 } job;
 
@@ -23,7 +30,7 @@ static struct {
     pthread_mutex_t lock;
     pthread_cond_t is_work, is_done;
     pthread_t threads[MOST_THREADS];
-    int64_t n_threads;
+    int64_t n_threads, n_asleep; /* asleep: those that nobody has woken */
     int is_closing;
     job *first; /* of the jobs with parts that nobody has begun */
 } pool = {.lock = PTHREAD_MUTEX_INITIALIZER,
@@ -34,33 +41,83 @@ static void begin_anew(void) {
     pthread_mutex_init(&pool.lock, NULL);
     pthread_cond_init(&pool.is_work, NULL);
     pthread_cond_init(&pool.is_done, NULL);
-    pool.n_threads = pool.is_closing = 0;
+    pool.n_threads = pool.n_asleep = pool.is_closing = 0;
     pool.first = NULL;
 }
 
 static void watch_forks(void) { pthread_atfork(NULL, NULL, begin_anew); }
 
-/* Do the next part of a job; the lock is held before and afterwards, not meanwhile. */
-static void do_part(job *shared) {
-    int64_t part = shared->next++;
-    if (shared->next == shared->n_parts) {
-        job **at = &pool.first;
-        while (*at != shared) at = &(*at)->following;
-        *at = shared->following;
-    }
+static inline void pause_briefly(void) {
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+static int has_parts(const job *shared) {
+    return __atomic_load_n(&shared->next, __ATOMIC_RELAXED) < shared->n_parts;
+}
+
+/* Do parts of a job until all have been begun. */
+static void do_parts(job *shared) {
+    int64_t part;
+    while ((part = __atomic_fetch_add(&shared->next, 1, __ATOMIC_RELAXED)) < shared->n_parts)
+        shared->work(shared->context, part);
+}
+
+/* Return a job with parts that nobody has begun; NULL if there is none. With the lock. */
+static job *find_job(void) {
+    for (job *at = pool.first; at; at = at->following)
+        if (has_parts(at)) return at;
+    return NULL;
+}
+
+/* Take a job whose parts have all been begun off the list. With the lock. */
+static void unlist(const job *shared) {
+    job **at = &pool.first;
+    while (*at && *at != shared) at = &(*at)->following;
+    if (*at) __atomic_store_n(at, shared->following, __ATOMIC_RELEASE);
+}
+
+/* Wake threads for work that needs at most so many. With the lock. */
+static void wake(int64_t most) {
+    most = most < WOKEN ? most : WOKEN;
+    for (; most > 0 && pool.n_asleep > 0; most--, pool.n_asleep--)
+        pthread_cond_signal(&pool.is_work);
+}
+
+/* Wait for work. With the lock, which is not held meanwhile. */
+static void wait_for_work(void) {
     pthread_mutex_unlock(&pool.lock);
-    shared->work(shared->context, part);
+    for (int look = 0; look < LOOKS; look++) {
+        if (__atomic_load_n(&pool.first, __ATOMIC_ACQUIRE)) break;
+        pause_briefly();
+    }
     pthread_mutex_lock(&pool.lock);
-    /* After its last part the job is gone. */
-    if (++shared->n_done == shared->n_parts) pthread_cond_broadcast(&pool.is_done);
+    if (find_job() || pool.is_closing) return;
+    pool.n_asleep++;
+    pthread_cond_wait(&pool.is_work, &pool.lock);
 }
 
 static void *help(void *unused) {
     (void)unused;
     pthread_mutex_lock(&pool.lock);
     while (!pool.is_closing) {
-        if (pool.first) do_part(pool.first);
-        else pthread_cond_wait(&pool.is_work, &pool.lock);
+        job *shared = find_job();
+        if (!shared) {
+            wait_for_work();
+            continue;
+        }
+        __atomic_add_fetch(&shared->n_inside, 1, __ATOMIC_RELAXED);
+        wake(shared->n_parts - __atomic_load_n(&shared->next, __ATOMIC_RELAXED) - 1);
+        pthread_mutex_unlock(&pool.lock);
+        do_parts(shared);
+        pthread_mutex_lock(&pool.lock);
+        unlist(shared);
+        /* Without anyone inside the job is gone. */
+        if (__atomic_sub_fetch(&shared->n_inside, 1, __ATOMIC_RELEASE) == 0)
+            pthread_cond_broadcast(&pool.is_done);
     }
     pthread_mutex_unlock(&pool.lock);
     return NULL;
@@ -69,18 +126,22 @@ static void *help(void *unused) {
 void fcg_open_pool(int64_t n_threads) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     sigset_t all, before;
+    pthread_attr_t attributes;
     pthread_once(&once, watch_forks);
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, STACK);
     /* Signals are for the threads of the process. */
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, &before);
     pthread_mutex_lock(&pool.lock);
     while (pool.is_closing) pthread_cond_wait(&pool.is_done, &pool.lock);
     while (pool.n_threads < n_threads - 1 && pool.n_threads < MOST_THREADS) {
-        if (pthread_create(pool.threads + pool.n_threads, NULL, help, NULL)) break;
-        pool.n_threads++;
+        if (pthread_create(pool.threads + pool.n_threads, &attributes, help, NULL)) break;
+        __atomic_add_fetch(&pool.n_threads, 1, __ATOMIC_RELAXED);
     }
     pthread_mutex_unlock(&pool.lock);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attributes);
 }
 
 void fcg_close_pool(void) {
@@ -90,31 +151,35 @@ void fcg_close_pool(void) {
     pthread_mutex_unlock(&pool.lock);
     for (int64_t i = 0; i < pool.n_threads; i++) pthread_join(pool.threads[i], NULL);
     pthread_mutex_lock(&pool.lock);
-    pool.n_threads = 0;
-    pool.is_closing = 0;
+    __atomic_store_n(&pool.n_threads, 0, __ATOMIC_RELAXED);
+    pool.n_asleep = pool.is_closing = 0;
     pthread_cond_broadcast(&pool.is_done);
     pthread_mutex_unlock(&pool.lock);
 }
 
-int64_t fcg_n_threads(void) {
-    pthread_mutex_lock(&pool.lock);
-    int64_t n_threads = 1 + pool.n_threads;
-    pthread_mutex_unlock(&pool.lock);
-    return n_threads;
-}
+int64_t fcg_n_threads(void) { return 1 + __atomic_load_n(&pool.n_threads, __ATOMIC_RELAXED); }
 
 void fcg_share(int64_t n_parts, part_work *work, void *context) {
-    job shared = {work, context, n_parts, 0, 0, NULL};
-    if (n_parts == 1 || fcg_n_threads() == 1) {
+    job shared = {.work = work, .context = context, .n_parts = n_parts};
+    if (n_parts <= 1 || fcg_n_threads() == 1) {
         for (int64_t part = 0; part < n_parts; part++) work(context, part);
         return;
     }
-    if (n_parts == 0) return;
     pthread_mutex_lock(&pool.lock);
     shared.following = pool.first;
-    pool.first = &shared;
-    pthread_cond_broadcast(&pool.is_work);
-    while (shared.next < n_parts) do_part(&shared);
-    while (shared.n_done < n_parts) pthread_cond_wait(&pool.is_done, &pool.lock);
+    __atomic_store_n(&pool.first, &shared, __ATOMIC_RELEASE);
+    wake(n_parts - 1);
+    pthread_mutex_unlock(&pool.lock);
+    do_parts(&shared);
+    pthread_mutex_lock(&pool.lock);
+    unlist(&shared);
+    pthread_mutex_unlock(&pool.lock);
+    for (int look = 0; look < LOOKS; look++) {
+        if (__atomic_load_n(&shared.n_inside, __ATOMIC_ACQUIRE) == 0) return;
+        pause_briefly();
+    }
+    pthread_mutex_lock(&pool.lock);
+    while (__atomic_load_n(&shared.n_inside, __ATOMIC_ACQUIRE) > 0)
+        pthread_cond_wait(&pool.is_done, &pool.lock);
     pthread_mutex_unlock(&pool.lock);
 }
