@@ -229,10 +229,15 @@ FCG_API int32_t fcg_leaf_sums(const fcg_forest *forest, int64_t n_vectors, const
 /* The same for one vector, h (constant + A values), where A v adds the leaf values of all trees. */
 FCG_API int32_t fcg_leaf_products(const fcg_forest *forest, double constant, const double *values,
                                   const double *h, double *sums);
-/* Write the losses e^2 at values f, their slopes and curvatures, all times the shares, where e is
- * 1 - y f or, if is_hinge, its positive part. */
+/* Write the losses r^2 at values f, their slopes and curvatures, all times the shares, where r is
+ * y - f or, if is_hinge, 0 beyond the margin. */
 FCG_API void fcg_terms(int64_t n, int32_t is_hinge, const double *f, const double *y,
                        const double *shares, double *losses, double *slopes, double *curvatures);
+/* Add leaf values to f, write the losses, slopes and curvatures there, (3, n_rows), as fcg_terms
+ * does, and their sums, as fcg_leaf_sums does. */
+FCG_API int32_t fcg_leaf_terms(const fcg_forest *forest, int32_t is_hinge, const double *values,
+                               const double *y, const double *shares, double *f, double *terms,
+                               double *sums);
 
 /* walk.c */
 

@@ -3,23 +3,34 @@
  * Rows are processed in blocks that stay in the cache for all trees. Sums over parts of the rows
  * are added up in order, so threads do not change them.
  */
+#include "loss.h"
 #include "pool.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* Rows per block; partial sums per leaf, because consecutive additions to one number must wait for
- * each other; and the number of leaves that one byte can distinguish. */
-enum { BLOCK = 4096, SIDES = 4, NARROW = 256 };
+ * each other; the number of leaves that one byte can distinguish; and the most trees and vectors
+ * that a loop over rows handles at once. */
+enum { BLOCK = 4096, SIDES = 4, NARROW = 256, TREES = 4, VECTORS = 4 };
 /* Leaves whose partial sums are added up at once. */
 enum { LEAVES = 4096 };
+
+/* The rows at some values: losses, slopes and curvatures times the shares. */
+typedef struct {
+    int64_t n;
+    int32_t is_hinge;
+    const double *f, *y, *shares;
+    double *losses, *slopes, *curvatures;
+} row_terms;
 
 /* What the parts of the rows share. */
 typedef struct {
     const fcg_forest *forest;
     int64_t n_vectors;
     const double *const *r; /* the vectors that are summed, */
-    const double *h;        /* or, if h is not NULL, h (constant + A values) alone */
+    const double *h;        /* or, if h is not NULL, h (constant + A values) alone, */
+    const row_terms *terms; /* or, if this is not NULL, the terms at f, to which values are added */
     double constant;
     const double *values;
     double *f;
@@ -39,17 +50,51 @@ static int64_t end_of_part(const fcg_forest *forest, int64_t part) {
     return end < forest->n_rows ? end : forest->n_rows;
 }
 
-/* Add the leaf values of all trees to f, of the rows from start to stop. */
-static void add_values(const fcg_forest *forest, const double *values, int64_t start, int64_t stop,
-                       double *restrict f) {
+/* The codes of a tree from a row on, by their width. */
+static const uint8_t *narrow_codes(const fcg_forest *forest, int64_t t, int64_t start) {
+    return (const uint8_t *)(uintptr_t)forest->codes[t] + start;
+}
+
+static const uint16_t *wide_codes(const fcg_forest *forest, int64_t t, int64_t start) {
+    return (const uint16_t *)(uintptr_t)forest->codes[t] + start;
+}
+
+/* Whether so many trees from t on have narrow codes. */
+static int are_narrow(const fcg_forest *forest, int64_t t, int64_t n_trees) {
+    if (t + n_trees > forest->n_trees) return 0;
+    for (int64_t k = 0; k < n_trees; k++)
+        if (forest->is_wide[t + k]) return 0;
+    return 1;
+}
+
+/* Add the leaf values of all trees to f, of n rows from start on: the listed ones or, without a
+ * list, all. Inlined, so that there is a loop for either. */
+static inline void add_values(const fcg_forest *forest, const double *values, int64_t start,
+                              int64_t n, const int32_t *restrict rows, double *restrict f) {
     for (int64_t t = 0; t < forest->n_trees; t++) {
-        const double *leaf_values = values + forest->first[t];
-        const uint8_t *narrow = (const uint8_t *)(uintptr_t)forest->codes[t] + start;
-        const uint16_t *wide = (const uint16_t *)(uintptr_t)forest->codes[t] + start;
-        if (forest->is_wide[t])
-            for (int64_t i = 0; i < stop - start; i++) f[i] += leaf_values[wide[i]];
-        else
-            for (int64_t i = 0; i < stop - start; i++) f[i] += leaf_values[narrow[i]];
+        const double *v[TREES];
+        const uint8_t *codes[TREES];
+        if (are_narrow(forest, t, TREES)) {
+            for (int k = 0; k < TREES; k++) {
+                v[k] = values + forest->first[t + k];
+                codes[k] = narrow_codes(forest, t + k, start);
+            }
+            for (int64_t a = 0; a < n; a++) {
+                int64_t i = rows ? rows[a] : a;
+                double sum = f[a];
+                for (int k = 0; k < TREES; k++) sum += v[k][codes[k][i]];
+                f[a] = sum;
+            }
+            t += TREES - 1;
+        } else if (forest->is_wide[t]) {
+            const uint16_t *wide = wide_codes(forest, t, start);
+            for (int64_t a = 0; a < n; a++)
+                f[a] += values[forest->first[t] + wide[rows ? rows[a] : a]];
+        } else {
+            const uint8_t *narrow = narrow_codes(forest, t, start);
+            for (int64_t a = 0; a < n; a++)
+                f[a] += values[forest->first[t] + narrow[rows ? rows[a] : a]];
+        }
     }
 }
 
@@ -57,8 +102,8 @@ static void add_values_of_part(void *context, int64_t part) {
     const shared_sums *shared = context;
     int64_t start = part * fcg_rows_a_part(shared->forest->n_rows);
     for (int64_t end = end_of_part(shared->forest, part); start < end; start += BLOCK) {
-        int64_t stop = start + BLOCK < end ? start + BLOCK : end;
-        add_values(shared->forest, shared->values, start, stop, shared->f + start);
+        int64_t n = (start + BLOCK < end ? start + BLOCK : end) - start;
+        add_values(shared->forest, shared->values, start, n, NULL, shared->f + start);
     }
 }
 
@@ -67,65 +112,176 @@ void fcg_leaf_values(const fcg_forest *forest, const double *values, double *f) 
     fcg_share(n_parts_of(forest), add_values_of_part, &shared);
 }
 
-/* Add r over the n rows with non-zero r to the leaves of one tree. */
-static void add_narrow(int64_t n, const int32_t *rows, const double *r, const uint8_t *codes,
-                       int64_t n_leaves, double *sums) {
-    double sides[SIDES][NARROW];
-    int64_t a = 0;
-    for (int side = 0; side < SIDES; side++)
-        memset(sides[side], 0, (size_t)n_leaves * sizeof(double));
-    for (; a + SIDES <= n; a += SIDES)
-        for (int side = 0; side < SIDES; side++) sides[side][codes[rows[a + side]]] += r[a + side];
-    for (; a < n; a++) sides[0][codes[rows[a]]] += r[a];
-    for (int64_t leaf = 0; leaf < n_leaves; leaf++)
-        sums[leaf] += (sides[0][leaf] + sides[1][leaf]) + (sides[2][leaf] + sides[3][leaf]);
+/* List the rows where r is not zero, typically half of them. */
+static int64_t list_rows(int64_t n, const double *r, int32_t *rows) {
+    int64_t n_listed = 0;
+    for (int64_t i = 0; i < n; i++) {
+        rows[n_listed] = (int32_t)i;
+        n_listed += r[i] != 0.0;
+    }
+    return n_listed;
 }
 
-/* Add r, of the n rows from start on, to the sums of the leaves; return its sum. */
-static double add_block(const fcg_forest *forest, int64_t start, int64_t n, const double *r,
-                        double *sums) {
-    int32_t rows[BLOCK];
-    double numbers[BLOCK], totals[SIDES] = {0.0};
-    int64_t n_kept = 0;
-    for (int64_t i = 0; i < n; i++) { /* typically half of the rows are zero */
-        rows[n_kept] = (int32_t)i;
-        numbers[n_kept] = r[i];
-        n_kept += r[i] != 0.0;
+static int have_same_zeros(int64_t n, const double *r, const double *other) {
+    int differs = 0;
+    for (int64_t i = 0; i < n; i++) differs |= (r[i] != 0.0) != (other[i] != 0.0);
+    return !differs;
+}
+
+/* Two numbers that are added at once. */
+typedef double two __attribute__((vector_size(16), aligned(8), may_alias));
+
+/* Add one number, or an even number of them, to a cell. */
+static inline void add_to(int width, double *cell, const double *numbers) {
+    if (width == 1) *cell += *numbers;
+    for (int w = 0; w + 1 < width; w += 2) *(two *)(cell + w) += *(const two *)(numbers + w);
+}
+
+/* Add the numbers of the n listed rows, `width` in each, to the sums over the leaves of some narrow
+ * trees. Those of one of n_vectors vectors begin `stride` after those of the vector before. */
+static inline void add_narrow(int n_trees, int width, int64_t n_vectors, const fcg_forest *forest,
+                              int64_t t, int64_t start, int64_t n, const int32_t *restrict rows,
+                              const double *restrict numbers, int64_t stride, double *sums) {
+    double cells[VECTORS * SIDES * NARROW];
+    const uint8_t *codes[TREES];
+    int64_t a = 0, side_size = NARROW * width, size = SIDES * side_size;
+    for (int k = 0; k < n_trees; k++) {
+        codes[k] = narrow_codes(forest, t + k, start);
+        int64_t n_leaves = forest->first[t + k + 1] - forest->first[t + k];
+        for (int side = 0; side < SIDES; side++)
+            memset(cells + k * size + side * side_size, 0,
+                   (size_t)(n_leaves * width) * sizeof(double));
     }
-    for (int64_t a = 0; a < n_kept; a++) totals[a % SIDES] += numbers[a];
+    for (; a + SIDES <= n; a += SIDES)
+        for (int side = 0; side < SIDES; side++)
+            for (int k = 0; k < n_trees; k++)
+                add_to(width,
+                       cells + k * size + side * side_size + codes[k][rows[a + side]] * width,
+                       numbers + (a + side) * width);
+    for (; a < n; a++)
+        for (int k = 0; k < n_trees; k++)
+            add_to(width, cells + k * size + codes[k][rows[a]] * width, numbers + a * width);
+    for (int k = 0; k < n_trees; k++) {
+        double *leaf_sums = sums + forest->first[t + k];
+        int64_t n_leaves = forest->first[t + k + 1] - forest->first[t + k];
+        for (int64_t w = 0; w < n_vectors; w++, leaf_sums += stride)
+            for (int64_t leaf = 0; leaf < n_leaves; leaf++) {
+                const double *side = cells + k * size + leaf * width + w;
+                leaf_sums[leaf] += (side[0] + side[side_size]) +
+                                   (side[2 * side_size] + side[3 * side_size]);
+            }
+    }
+}
+
+/* Add the numbers of the n listed rows to the sum of each vector, and to those over the leaves of
+ * all trees, which follow. Inlined, so that there is a loop for every width. */
+static inline void add_numbers(int width, int64_t n_vectors, const fcg_forest *forest,
+                               int64_t start, int64_t n, const int32_t *rows,
+                               const double *numbers, int64_t stride, double *sums) {
+    double totals[SIDES * VECTORS] = {0.0};
+    int64_t a = 0;
+    for (; a + SIDES <= n; a += SIDES)
+        for (int side = 0; side < SIDES; side++)
+            add_to(width, totals + side * width, numbers + (a + side) * width);
+    for (; a < n; a++) add_to(width, totals + a % SIDES * width, numbers + a * width);
+    for (int64_t w = 0; w < n_vectors; w++)
+        sums[w * stride] += (totals[w] + totals[width + w]) +
+                            (totals[2 * width + w] + totals[3 * width + w]);
     for (int64_t t = 0; t < forest->n_trees; t++) {
-        double *leaf_sums = sums + forest->first[t];
-        int64_t n_leaves = forest->first[t + 1] - forest->first[t];
-        const uint8_t *narrow = (const uint8_t *)(uintptr_t)forest->codes[t] + start;
-        const uint16_t *wide = (const uint16_t *)(uintptr_t)forest->codes[t] + start;
-        if (forest->is_wide[t])
-            for (int64_t a = 0; a < n_kept; a++) leaf_sums[wide[rows[a]]] += numbers[a];
-        else
-            add_narrow(n_kept, rows, numbers, narrow, n_leaves, leaf_sums);
+        if (2 * width <= VECTORS && are_narrow(forest, t, 2)) {
+            add_narrow(2, width, n_vectors, forest, t, start, n, rows, numbers, stride, sums + 1);
+            t++;
+        } else if (are_narrow(forest, t, 1)) {
+            add_narrow(1, width, n_vectors, forest, t, start, n, rows, numbers, stride, sums + 1);
+        } else {
+            const uint16_t *wide = wide_codes(forest, t, start);
+            for (int64_t w = 0; w < n_vectors; w++) {
+                double *leaf_sums = sums + 1 + w * stride + forest->first[t];
+                for (a = 0; a < n; a++) leaf_sums[wide[rows[a]]] += numbers[a * width + w];
+            }
+        }
     }
-    return (totals[0] + totals[1]) + (totals[2] + totals[3]);
+}
+
+/* Write the listed numbers of some vectors, row by row and padded with zeros. */
+static inline void pack(int width, int64_t n_vectors, const double *const *r, int64_t start,
+                        int64_t n, const int32_t *rows, double *numbers) {
+    static const double ZEROS[BLOCK];
+    const double *from[VECTORS];
+    for (int w = 0; w < width; w++) from[w] = w < n_vectors ? r[w] + start : ZEROS;
+    for (int64_t a = 0; a < n; a++)
+        for (int w = 0; w < width; w++) numbers[a * width + w] = from[w][rows[a]];
+}
+
+/* Add vectors over the n rows from start on; those that are zero at the same rows at once. */
+static void add_vectors(const shared_sums *shared, int64_t start, int64_t n, double *sums) {
+    const fcg_forest *forest = shared->forest;
+    int64_t stride = 1 + n_leaves_of(forest), n_vectors = 1;
+    int32_t rows[BLOCK];
+    double numbers[BLOCK * VECTORS];
+    for (int64_t v = 0; v < shared->n_vectors; v += n_vectors, sums += n_vectors * stride) {
+        const double *const *r = shared->r + v;
+        int64_t n_listed = list_rows(n, r[0] + start, rows), most = shared->n_vectors - v;
+        for (n_vectors = 1; n_vectors < VECTORS && n_vectors < most; n_vectors++)
+            if (!have_same_zeros(n, r[0] + start, r[n_vectors] + start)) break;
+        if (n_vectors == 1) {
+            pack(1, 1, r, start, n_listed, rows, numbers);
+            add_numbers(1, 1, forest, start, n_listed, rows, numbers, stride, sums);
+        } else if (n_vectors == 2) {
+            pack(2, 2, r, start, n_listed, rows, numbers);
+            add_numbers(2, 2, forest, start, n_listed, rows, numbers, stride, sums);
+        } else {
+            pack(4, n_vectors, r, start, n_listed, rows, numbers);
+            add_numbers(4, n_vectors, forest, start, n_listed, rows, numbers, stride, sums);
+        }
+    }
+}
+
+/* Add h (constant + A values) over the n rows from start on. */
+static void add_products(const shared_sums *shared, int64_t start, int64_t n, double *sums) {
+    const fcg_forest *forest = shared->forest;
+    int32_t rows[BLOCK];
+    double numbers[BLOCK];
+    int64_t n_curved = list_rows(n, shared->h + start, rows), n_listed = 0;
+    for (int64_t a = 0; a < n_curved; a++) numbers[a] = shared->constant;
+    add_values(forest, shared->values, start, n_curved, rows, numbers);
+    for (int64_t a = 0; a < n_curved; a++) {
+        double product = numbers[a] * shared->h[start + rows[a]];
+        rows[n_listed] = rows[a];
+        numbers[n_listed] = product;
+        n_listed += product != 0.0;
+    }
+    add_numbers(1, 1, forest, start, n_listed, rows, numbers, 1 + n_leaves_of(forest), sums);
+}
+
+static void set_terms(const row_terms *to, int64_t start, int64_t stop) {
+    const double *restrict f = to->f, *restrict y = to->y, *restrict shares = to->shares;
+    double *restrict losses = to->losses, *restrict slopes = to->slopes;
+    double *restrict curvatures = to->curvatures;
+    for (int64_t i = start; i < stop; i++) {
+        double r = fcg_shortfall(to->is_hinge, y[i], f[i]);
+        losses[i] = shares[i] * (r * r);
+        slopes[i] = shares[i] * (-2.0 * r);
+        curvatures[i] = shares[i] * fcg_curvature(to->is_hinge, r);
+    }
 }
 
 /* Sum one part of the rows: for each vector its sum, then those of the leaves. */
 static void sum_part(void *context, int64_t part) {
     const shared_sums *shared = context;
     const fcg_forest *forest = shared->forest;
-    int64_t end = end_of_part(forest, part), n_numbers = 1 + n_leaves_of(forest);
+    int64_t end = end_of_part(forest, part);
     double *sums = shared->n_parts == 1 ? shared->sums
                                         : shared->partial + part * shared->n_numbers;
-    double block[BLOCK];
     memset(sums, 0, (size_t)shared->n_numbers * sizeof(double));
     for (int64_t start = part * fcg_rows_a_part(forest->n_rows); start < end; start += BLOCK) {
         int64_t n = (start + BLOCK < end ? start + BLOCK : end) - start;
-        if (shared->h) {
-            for (int64_t i = 0; i < n; i++) block[i] = shared->constant;
-            add_values(forest, shared->values, start, start + n, block);
-            for (int64_t i = 0; i < n; i++) block[i] *= shared->h[start + i];
-            sums[0] += add_block(forest, start, n, block, sums + 1);
+        if (shared->terms) {
+            add_values(forest, shared->values, start, n, NULL, shared->f + start);
+            set_terms(shared->terms, start, start + n);
         }
-        for (int64_t v = 0; v < shared->n_vectors; v++)
-            sums[v * n_numbers] += add_block(forest, start, n, shared->r[v] + start,
-                                             sums + v * n_numbers + 1);
+        if (shared->h) add_products(shared, start, n, sums);
+        else add_vectors(shared, start, n, sums);
     }
 }
 
@@ -176,34 +332,31 @@ int32_t fcg_leaf_products(const fcg_forest *forest, double constant, const doubl
                                   .sums = sums});
 }
 
-/* The rows at some values, for a loss that is the square of a shortfall e = 1 - y f. */
-typedef struct {
-    int64_t n;
-    int32_t is_hinge;
-    const double *f, *y, *shares;
-    double *losses, *slopes, *curvatures;
-} row_terms;
+int32_t fcg_leaf_terms(const fcg_forest *forest, int32_t is_hinge, const double *values,
+                       const double *y, const double *shares, double *f, double *terms,
+                       double *sums) {
+    int64_t n = forest->n_rows;
+    const double *r[] = {terms, terms + n, terms + 2 * n};
+    row_terms there = {n, is_hinge, f, y, shares, terms, terms + n, terms + 2 * n};
+    return sum_all(&(shared_sums){.forest = forest,
+                                  .n_vectors = 3,
+                                  .r = r,
+                                  .terms = &there,
+                                  .values = values,
+                                  .f = f,
+                                  .n_numbers = 3 * (1 + n_leaves_of(forest)),
+                                  .sums = sums});
+}
 
-static void set_terms(void *context, int64_t part) {
+static void set_terms_of_part(void *context, int64_t part) {
     const row_terms *to = context;
     int64_t size = fcg_rows_a_part(to->n), start = part * size;
-    int64_t stop = start + size < to->n ? start + size : to->n;
-    const double *restrict f = to->f, *restrict y = to->y, *restrict shares = to->shares;
-    double *restrict losses = to->losses, *restrict slopes = to->slopes;
-    double *restrict curvatures = to->curvatures;
-    for (int64_t i = start; i < stop; i++) {
-        double e = 1.0 - y[i] * f[i];
-        int is_beyond = to->is_hinge && e <= 0.0; /* NaN propagates */
-        e = is_beyond ? 0.0 : e;
-        losses[i] = shares[i] * (e * e);
-        slopes[i] = shares[i] * (-2.0 * y[i] * e);
-        curvatures[i] = is_beyond ? 0.0 : 2.0 * shares[i];
-    }
+    set_terms(to, start, start + size < to->n ? start + size : to->n);
 }
 
 void fcg_terms(int64_t n, int32_t is_hinge, const double *f, const double *y, const double *shares,
                double *losses, double *slopes, double *curvatures) {
     int64_t size = fcg_rows_a_part(n);
-    fcg_share((n + size - 1) / size, set_terms,
-              &(row_terms){n, is_hinge, f, y, shares, losses, slopes, curvatures});
+    row_terms terms = {n, is_hinge, f, y, shares, losses, slopes, curvatures};
+    fcg_share((n + size - 1) / size, set_terms_of_part, &terms);
 }
