@@ -1,4 +1,4 @@
-"""Compiled sums and Newton's method for the squared hinge, against formulas written out."""
+"""Compiled sums and Newton's method against formulas written out."""
 
 from typing import Any
 
@@ -20,10 +20,14 @@ from tests.suites.strategies import seeds
 Array = np.ndarray
 
 
-def naive_sums(A: Array, y: Array, shares: Array, coef: Array) -> tuple[float, Array, Array]:
+def naive_sums(
+    A: Array, y: Array, shares: Array, coef: Array, is_hinge: bool = True
+) -> tuple[float, Array, Array]:
     """Return the risk, its gradient and its Hessian."""
-    gap = np.maximum(0.0, 1.0 - y * (A @ coef))
-    active = A * (gap > 0.0)[:, None]
+    gap = 1.0 - y * (A @ coef)
+    if is_hinge:
+        gap = np.maximum(0.0, gap)
+    active = A * (gap != 0.0)[:, None]
     return (
         float(shares @ gap**2),
         A.T @ (-2.0 * shares * y * gap),
@@ -31,9 +35,11 @@ def naive_sums(A: Array, y: Array, shares: Array, coef: Array) -> tuple[float, A
     )
 
 
-def assert_are_sums(found: Any, A: Array, y: Array, shares: Array, coef: Array) -> None:
+def assert_are_sums(
+    found: Any, A: Array, y: Array, shares: Array, coef: Array, is_hinge: bool = True
+) -> None:
     """Compare sums in units of what is added up: kept ones must not have lost more."""
-    risk, gradient, gram = naive_sums(A, y, shares, coef)
+    risk, gradient, gram = naive_sums(A, y, shares, coef, is_hinge)
     # Margins lose digits where large terms cancel.
     lost = 1e-13 * (1.0 + float((np.abs(A) @ np.abs(coef)).max(initial=0.0)))
     sizes = np.sqrt(shares @ A**2)
@@ -54,10 +60,12 @@ def make_rows(rng: np.random.Generator, m: int, k: int) -> tuple[Array, Array, A
 class Walk:
     """Columns that come and go, and a point that moves."""
 
-    def __init__(self, seed: int, m: int, has_constant: bool) -> None:
+    def __init__(self, seed: int, m: int, has_constant: bool, is_hinge: bool = True) -> None:
         self.rng = np.random.default_rng(seed)
+        self.is_hinge = is_hinge
         self.A, self.y, weights = make_rows(self.rng, m, 40)
-        self.problem = empty_problem(SquaredHinge(), self.A, self.y, 0.01, weights, has_constant)
+        loss = SquaredHinge() if is_hinge else Square()
+        self.problem = empty_problem(loss, self.A, self.y, 0.01, weights, has_constant)
         self.shares = weights / weights.sum()
         self.here: list[int] = []
         self.constant = int(has_constant)
@@ -96,7 +104,7 @@ class Walk:
         found = problem.columns.newton(0, self.coef, problem.penalty, 1e-10, n_iter)
         assert found is not None
         assert found[3] <= n_iter
-        risk, gradient, _ = naive_sums(self.matrix, self.y, self.shares, found[0])
+        risk, gradient, _ = naive_sums(self.matrix, self.y, self.shares, found[0], self.is_hinge)
         ridge = float(problem.penalty @ found[0] ** 2)
         assert found[1] == pytest.approx(risk + ridge, rel=1e-10, abs=1e-12)
         gradient = gradient + 2.0 * problem.penalty * found[0]
@@ -106,7 +114,7 @@ class Walk:
 
     def check(self) -> None:
         found = self.problem.columns.expand(self.problem.point(self.coef))
-        assert_are_sums(found, self.matrix, self.y, self.shares, self.coef)
+        assert_are_sums(found, self.matrix, self.y, self.shares, self.coef, self.is_hinge)
 
 
 MOVES = ("append", "append", "append", "drop", "leap", "step", "step", "step", "solve", "check")
@@ -116,14 +124,15 @@ MOVES = ("append", "append", "append", "drop", "leap", "step", "step", "step", "
     seed=seeds,
     m=st.sampled_from([1, 2, 3, 5, 8, 40, 130]),
     has_constant=st.booleans(),
+    is_hinge=st.booleans(),
     moves=st.lists(st.sampled_from(MOVES), min_size=10, max_size=60),
 )
 def test_sums_are_right_wherever_the_point_and_the_columns_go(
-    seed: int, m: int, has_constant: bool, moves: list[str]
+    seed: int, m: int, has_constant: bool, is_hinge: bool, moves: list[str]
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(columns_module, "_ROOM", 2)  # so that it has to grow
-        walk = Walk(seed, m, has_constant)
+        walk = Walk(seed, m, has_constant, is_hinge)
         for move in moves:
             if len(walk.here) < 35 or move != "append":
                 getattr(walk, move)()

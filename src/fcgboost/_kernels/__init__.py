@@ -97,7 +97,8 @@ class _Blas(Structure):
 
 class _Columns(Structure):
     _fields_ = _fields(
-        f"i: m k room; p: {_ARRAYS} blas; d: risk objective residual; i: n_known n_updates n_moves"
+        f"i: m k room is_hinge; p: {_ARRAYS} blas; d: risk objective residual; "
+        "i: n_known n_updates n_moves"
     )
 
 
@@ -206,17 +207,17 @@ class HingeState(NamedTuple):
 
 
 class HingeSums:
-    """The squared hinge at the last point of one output; the next point updates its sums.
+    """The squared hinge, or the square, at the last point of one output; the next updates its sums.
 
     The storage has shape (room, n_rows); y and shares are m-vectors.
     """
 
-    def __init__(self, storage: Array, y: Array, shares: Array) -> None:
+    def __init__(self, storage: Array, y: Array, shares: Array, is_hinge: bool = True) -> None:
         self._y = np.ascontiguousarray(y)
         self._shares = shares
         #: Values, slopes and curvatures at the point of the sums.
         self._rows = np.zeros((3, len(y)))
-        self._held = _Columns(m=len(y), blas=ctypes.addressof(_blas()))
+        self._held = _Columns(m=len(y), is_hinge=is_hinge, blas=ctypes.addressof(_blas()))
         self._at_held = byref(self._held)
         self._small = np.zeros((3, 0))
         self._gram = np.zeros((0, 0))

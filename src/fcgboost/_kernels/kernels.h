@@ -56,9 +56,10 @@ typedef struct {
     void (*pocon)(char *, int *, double *, int *, double *, double *, double *, int *, int *);
 } fcg_blas;
 
-/* The columns of one output, and the squared hinge at the last point evaluated. */
+/* The columns of one output, and the squared hinge or the square at the last point evaluated. */
 typedef struct {
     int64_t m, k, room;       /* rows, columns, and the capacity for columns */
+    int64_t is_hinge;
     const double *A;          /* (room, m): one column after the other */
     const double *y, *shares; /* (m,) */
     double *f, *g, *h;        /* (m,): values, slopes and curvatures, both times the shares */

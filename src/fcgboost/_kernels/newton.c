@@ -1,10 +1,12 @@
-/* Full correction for the squared hinge: Newton's method on sums that are updated between points.
+/* Full correction for the squared hinge and the square: Newton's method on sums that are updated
+ * between points.
  *
  * The method is that of `NewtonSolver`, which serves any loss. From one point to the next only a
  * few rows become active or inactive: the Gram matrix and the gradient change by these rows and by
  * the new columns. Subtraction loses digits, so the sums are recomputed before that matters.
  */
 #include "kernels.h"
+#include "loss.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -77,11 +79,10 @@ static double pass(const columns *c, const double *restrict f, double *restrict 
                    double *restrict h, double *restrict losses) {
     const double *restrict y = c->y, *restrict shares = c->shares;
     for (int64_t i = 0; i < c->m; i++) {
-        double e = 1.0 - y[i] * f[i];
-        e = e <= 0.0 ? 0.0 : e;
-        losses[i] = e * e;
-        g[i] = shares[i] * (-2.0 * y[i] * e);
-        h[i] = shares[i] * (e > 0.0 ? 2.0 : 0.0);
+        double r = fcg_shortfall(c->is_hinge, y[i], f[i]);
+        losses[i] = r * r;
+        g[i] = shares[i] * (-2.0 * r);
+        h[i] = shares[i] * fcg_curvature(c->is_hinge, r);
     }
     return dot(c->m, shares, losses);
 }

@@ -1,7 +1,8 @@
 /* The step between two full corrections: only the newest coefficient and the constant are fitted,
- * by Newton's method on the squared hinge.
+ * by Newton's method on the squared hinge or the square.
  */
 #include "kernels.h"
+#include "loss.h"
 
 #include <string.h>
 
@@ -17,10 +18,10 @@ static inline void add_rows(const fcg_columns *c, const double *restrict a,
                             const double *restrict f, double u, double b, int64_t i, int64_t n,
                             double parts[6][LANES]) {
     for (int64_t l = 0; l < n; l++) {
-        double y = c->y[i + l], value = a[i + l];
-        double e = 1.0 - y * (f[i + l] + u + b * value);
-        double h = e > 0.0 ? 2.0 * c->shares[i + l] : 0.0, g = -h * y * e;
-        parts[0][l] += -0.5 * g * y * e;
+        double value = a[i + l];
+        double r = fcg_shortfall(c->is_hinge, c->y[i + l], f[i + l] + u + b * value);
+        double h = c->shares[i + l] * fcg_curvature(c->is_hinge, r), g = -h * r;
+        parts[0][l] += -0.5 * g * r;
         parts[1][l] += g;
         parts[2][l] += g * value;
         parts[3][l] += h;
@@ -41,14 +42,12 @@ static void line_sums(const fcg_columns *c, const double *restrict a, const doub
 }
 
 /* Add u + b a to the values, and compute the slopes there. */
-static void move(int64_t m, const double *restrict y, const double *restrict shares,
-                 const double *restrict a, double u, double b, double *restrict f,
-                 double *restrict g) {
-    for (int64_t i = 0; i < m; i++) {
+static void move(const fcg_columns *c, const double *restrict a, double u, double b,
+                 double *restrict f, double *restrict g) {
+    const double *restrict y = c->y, *restrict shares = c->shares;
+    for (int64_t i = 0; i < c->m; i++) {
         f[i] += u + b * a[i];
-        double e = 1.0 - y[i] * f[i];
-        e = e <= 0.0 ? 0.0 : e; /* NaN propagates */
-        g[i] = shares[i] * (-2.0 * y[i] * e);
+        g[i] = shares[i] * (-2.0 * fcg_shortfall(c->is_hinge, y[i], f[i]));
     }
 }
 
@@ -80,6 +79,6 @@ void fcg_step(const fcg_columns *c, int64_t j, int32_t has_constant, double l2, 
         u += length * du, b += length * db;
         memcpy(s, t, sizeof s);
     }
-    move(c->m, c->y, c->shares, a, u, b, f, g);
+    move(c, a, u, b, f, g);
     added[0] = u, added[1] = b, added[2] = s[0];
 }

@@ -65,6 +65,8 @@ class RowColumns(ActiveColumns):
         self.total_weight = design.total_weight
         self._design = design
         self._device = design.device
+        #: Whether there are compiled passes over the rows.
+        self._is_compiled = type(loss) in (SquaredHinge, Square) and not self._device.is_torch
         put = design.device.put
         self._y = put(target)
         self._first_slopes = self._terms(0.0 * design.weights)[1]
@@ -99,7 +101,7 @@ class RowColumns(ActiveColumns):
         y = self._y
         shares = self._design.shares
         loss = self.loss
-        if type(loss) in (SquaredHinge, Square) and not self._device.is_torch:
+        if self._is_compiled:
             return square_terms(type(loss) is SquaredHinge, f, y, shares)
         if not isinstance(loss, CurvedLoss):
             return shares * loss.value(y, f), shares * loss.gradient(y, f), None
@@ -110,8 +112,8 @@ class RowColumns(ActiveColumns):
 class MemoryColumns(RowColumns):
     """Contiguous columns in one memory.
 
-    The squared hinge in NumPy has compiled sums, updated from one point to the next; everything
-    else uses the generic `_state`, `expand`, `gram` and `qr_factor`.
+    The squared hinge and the square in NumPy have compiled sums, updated from one point to the
+    next; everything else uses the generic `_state`, `expand`, `gram` and `qr_factor`.
     """
 
     def __init__(
@@ -140,9 +142,10 @@ class MemoryColumns(RowColumns):
         self._unread: list[Matrix] = []
         #: The compiled sums of each output.
         self._sums: list[HingeSums] = []
-        if type(loss) is SquaredHinge and not self._device.is_torch:
+        if self._is_compiled:
+            is_hinge = type(loss) is SquaredHinge
             for _ in range(n_outputs):
-                self._sums.append(HingeSums(self._storage, self._y, design.shares))
+                self._sums.append(HingeSums(self._storage, self._y, design.shares, is_hinge))
         if has_constant:
             self._store(self._device.xp.ones_like(design.weights)[:, None])
 
@@ -252,7 +255,7 @@ class MemoryColumns(RowColumns):
         )
 
     def step(self, point: Point, newest: int, l2: float) -> NewestFit | None:
-        """Minimise over the newest coefficient and the constant, compiled for the squared hinge."""
+        """Minimise over the newest coefficient and the constant, compiled for some losses."""
         if not self._sums:
             return super().step(point, newest, l2)
         state: Any = point.state
