@@ -25,19 +25,21 @@ def make_forest(n: int, sizes: tuple[int, ...]) -> Forest:
     return forest
 
 
-@pytest.mark.parametrize("n_threads", [2, 3, 16])
+@pytest.mark.parametrize("n_threads", [2, 3, 7, 16])
 @pytest.mark.parametrize("n", [0, 1, 40_000, 1_200_000])
 def test_threads_do_not_change_a_bit(n: int, n_threads: int) -> None:
     forest = make_forest(n, (3, 255, 300))
     rng = np.random.default_rng(0)
     r = rng.standard_normal((2, n)) * (rng.random(n) < 0.6)
     values = rng.standard_normal(forest.n_leaves)
+    y = rng.choice([-1.0, 1.0], n)
 
     def answers() -> list[np.ndarray]:
         return [
             forest.sums(list(r)),
             forest.products(0.5, values, r[0]),
             forest.add_values(values, r[1].copy()),
+            *forest.terms(True, values, r[0].copy(), y, abs(r[1])),
         ]
 
     expected = answers()
@@ -59,3 +61,35 @@ def test_compiled_terms_are_those_of_the_loss(loss: SquaredHinge | Square, n: in
         found = square_terms(isinstance(loss, SquaredHinge), f, y, shares)
     for values, wanted in zip(found, loss.terms(y, f), strict=True):
         np.testing.assert_array_equal(values, shares * wanted)
+
+
+@pytest.mark.parametrize("is_hinge", [True, False])
+@pytest.mark.parametrize("sizes", [(1,), (256,), (300,), (3, 255, 7, 2, 9, 300, 5)], ids=str)
+def test_vectors_have_the_same_sums_alone_and_together(sizes: tuple, is_hinge: bool) -> None:
+    n = 10_000
+    forest = make_forest(n, sizes)
+    rng = np.random.default_rng(1)
+    y = rng.choice([-1.0, 1.0], n)
+    shares = rng.random(n) * (rng.random(n) < 0.9)
+    values = rng.standard_normal(forest.n_leaves)
+    before = rng.standard_normal(n)
+    f = before.copy()
+    terms, sums = forest.terms(is_hinge, values, f, y, shares)
+    np.testing.assert_array_equal(f, forest.add_values(values, before))
+    np.testing.assert_array_equal(terms, square_terms(is_hinge, f, y, shares))
+    for vector, together in zip(terms, sums, strict=True):
+        np.testing.assert_array_equal(together, forest.sums([vector])[0])
+        naive = [vector.sum()]
+        for codes, size in zip(forest.codes, sizes, strict=True):
+            naive.extend(np.bincount(codes, vector, size))
+        np.testing.assert_allclose(together, naive, rtol=1e-10, atol=1e-10)
+
+
+def test_products_are_sums_of_curvatures_times_values() -> None:
+    n = 10_000
+    forest = make_forest(n, (3, 255, 7, 2, 9, 300, 5))
+    rng = np.random.default_rng(2)
+    h = rng.random(n) * (rng.random(n) < 0.5)
+    values = rng.standard_normal(forest.n_leaves)
+    f = forest.add_values(values, np.full(n, 0.5))
+    np.testing.assert_array_equal(forest.products(0.5, values, h), forest.sums([h * f])[0])

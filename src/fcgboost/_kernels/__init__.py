@@ -55,6 +55,7 @@ _FUNCTIONS = {
     "leaf_values": "-paa",
     "leaf_sums": "bpiaa",
     "leaf_products": "bpdaaa",
+    "leaf_terms": "bpbaaaaaa",
     "terms": "-ibaaaaaa",
     "check_trees": "iiiaiaa",
     "walk": "-iiaaiiaa",
@@ -325,9 +326,9 @@ def square_terms(
     y: Array,
     shares: Array,
 ) -> tuple[Array, Array, Array]:
-    """Return the losses e^2, slopes and curvatures, times the shares.
+    """Return the losses r^2, slopes and curvatures, times the shares.
 
-    The shortfall e is 1 - y f, of the hinge its positive part.
+    The shortfall r is y - f, for the hinge 0 beyond the margin.
     """
     losses, slopes, curvatures = np.empty((3, len(f)))
     library().fcg_terms(

@@ -100,6 +100,34 @@ class Forest:
         checked(status)
         return sums
 
+    def terms(
+        self,
+        is_hinge: bool,
+        added: Array,
+        f: Array,
+        y: Array,
+        shares: Array,
+    ) -> tuple[Array, Array]:
+        """Add leaf values to the values f of the rows, in place.
+
+        Return the losses, slopes and curvatures there, as `square_terms` does, and their sums, as
+        `sums` does.
+        """
+        terms = np.empty((3, self._n_rows))
+        sums = np.empty((3, 1 + self.n_leaves))
+        status = library().fcg_leaf_terms(
+            self._reference(),
+            is_hinge,
+            added,
+            y,
+            shares,
+            f,
+            terms,
+            sums,
+        )
+        checked(status)
+        return terms, sums
+
     def _reference(self) -> Reference:
         return byref(
             _Forest(

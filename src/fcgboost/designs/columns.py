@@ -29,7 +29,7 @@ _BLOCK = 512
 _SIDE_BY_SIDE = 128
 
 
-class _State(NamedTuple):
+class State(NamedTuple):
     """The rows at some coefficients: values, and losses, slopes and curvatures times the shares."""
 
     f: Matrix
@@ -38,7 +38,7 @@ class _State(NamedTuple):
     curvatures: Matrix
 
 
-def expansion(state: _State, fetched: Sequence[Array]) -> Expansion:
+def expansion(state: State, fetched: Sequence[Array]) -> Expansion:
     """Return the expansion at a state from its sums: risk, gradient and perhaps Gram matrix."""
     risk, gradient, *gram = fetched
     return Expansion(
@@ -65,8 +65,9 @@ class RowColumns(ActiveColumns):
         self.total_weight = design.total_weight
         self._design = design
         self._device = design.device
+        self.is_hinge = type(loss) is SquaredHinge
         #: Whether there are compiled passes over the rows.
-        self._is_compiled = type(loss) in (SquaredHinge, Square) and not self._device.is_torch
+        self.is_compiled = (self.is_hinge or type(loss) is Square) and not self._device.is_torch
         put = design.device.put
         self._y = put(target)
         self._first_slopes = self._terms(0.0 * design.weights)[1]
@@ -87,22 +88,30 @@ class RowColumns(ActiveColumns):
         f = self._values(point.coef) + _AT_A_KINK * self._y
         return -self._terms(f)[1]
 
-    def _state(self, point: Point) -> _State:
+    def active(self, point: Point, residual: Matrix) -> tuple[Matrix, float]:
+        """Return the weights of the rows that have a residual, in some unit, and this unit."""
+        state = point.state
+        if self.is_compiled and isinstance(state, State):
+            # There the curvature is twice the share.
+            return state.curvatures, self.total_weight / 2.0
+        return (residual != 0.0) * self._design.weights, 1.0
+
+    def _state(self, point: Point) -> State:
         """Return the state of the rows at a point, computed unless it is known."""
-        if isinstance(point.state, _State):
+        if isinstance(point.state, State):
             return point.state
         return self._state_at(self._values(point.coef))
 
-    def _state_at(self, f: Matrix) -> _State:
-        return _State(f, *self._terms(f))
+    def _state_at(self, f: Matrix) -> State:
+        return State(f, *self._terms(f))
 
     def _terms(self, f: Matrix) -> tuple[Matrix, Matrix, Matrix]:
         """Return the losses, slopes and curvatures, times the shares."""
         y = self._y
         shares = self._design.shares
         loss = self.loss
-        if self._is_compiled:
-            return square_terms(type(loss) is SquaredHinge, f, y, shares)
+        if self.is_compiled:
+            return square_terms(self.is_hinge, f, y, shares)
         if not isinstance(loss, CurvedLoss):
             return shares * loss.value(y, f), shares * loss.gradient(y, f), None
         values, slopes, curvatures = loss.terms(y, f)
@@ -142,10 +151,9 @@ class MemoryColumns(RowColumns):
         self._unread: list[Matrix] = []
         #: The compiled sums of each output.
         self._sums: list[HingeSums] = []
-        if self._is_compiled:
-            is_hinge = type(loss) is SquaredHinge
+        if self.is_compiled:
             for _ in range(n_outputs):
-                self._sums.append(HingeSums(self._storage, self._y, design.shares, is_hinge))
+                self._sums.append(HingeSums(self._storage, self._y, design.shares, self.is_hinge))
         if has_constant:
             self._store(self._device.xp.ones_like(design.weights)[:, None])
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from fcgboost.arrays import Matrix
 from fcgboost.designs.base import ActiveColumns, Array, Expansion, NewestFit, Point
-from fcgboost.designs.columns import RowColumns, expansion
+from fcgboost.designs.columns import RowColumns, State, expansion
 from fcgboost.losses import CurvedLoss, Loss, SmoothLoss
 
 if TYPE_CHECKING:
@@ -146,10 +146,23 @@ class LeafColumns(TreeColumns, RowColumns):
 
     def terms(self, point: Point, added: Array | None = None) -> LeafTerms:
         rows = self._state(point)
-        if added is not None:
+        if added is None:
+            sums = self._last.sums(rows[1:])
+        elif self.is_compiled:
+            f = rows.f.copy()
+            terms, sums = self._last.terms(
+                self.is_hinge,
+                added,
+                f,
+                self._y,
+                self._design.shares,
+            )
+            rows = State(f, *terms)
+        else:
             rows = self._state_at(self._last.add_values(added, rows.f + 0.0))
-        (sums,) = self._device.fetch(self._last.sums(rows[1:])[:, 1:])
-        losses, slopes, curvatures = sums
+            sums = self._last.sums(rows[1:])
+        (fetched,) = self._device.fetch(sums[:, 1:])
+        losses, slopes, curvatures = fetched
         return LeafTerms(
             losses,
             slopes,

@@ -151,20 +151,24 @@ class MemoryDesign(Design):
         Trees are given as atoms and as forests of one tree each.
         """
         xp = self.device.xp
-        R = residuals.matrix
-        active = self._active(R)
         sums = []
-        for j, tree in enumerate(trees):
-            dots, counts = tree.sums([R[:, j], active[:, j]])[:, 1:]
+        for j, (tree, point) in enumerate(zip(trees, residuals.points, strict=True)):
+            assert isinstance(point.columns, RowColumns)
+            residual = residuals.matrix[:, j]
+            active, unit = point.columns.active(point, residual)
+            dots, counts = tree.sums([residual, active])
             values = self.device.put(self.trees.leaf_values(atoms[j : j + 1]))
-            sums.append(xp.stack([dots @ values, counts @ values, counts @ values**2]))
-        of_own, weight = self.device.fetch(xp.stack(sums, 1), active.sum(0))
-        dots, firsts, squares = map(np.diag, of_own)
+            firsts = counts[1:] @ values
+            squares = counts[1:] @ values**2
+            weights = unit * xp.stack([firsts, squares, counts[0]])
+            sums.append(xp.concatenate([(dots[1:] @ values)[None], weights]))
+        (of_own,) = self.device.fetch(xp.stack(sums, 1))
+        dots, firsts, squares = map(np.diag, of_own[:3])
         return Sums(
             dots,
             firsts,
             squares,
-            weight,
+            of_own[3],
             trees,
         )
 
