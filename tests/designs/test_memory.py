@@ -104,3 +104,9 @@ def test_polynomial_atoms_of_sparse_rows_equal_those_of_dense_rows() -> None:
         atoms = design.dictionary.candidates(design.sample(20, 0), 20, 0)
         values.append(design.evaluate(atoms))
     np.testing.assert_allclose(values[1], values[0], rtol=1e-10, atol=1e-12)
+
+
+def test_more_rows_than_a_process_can_number_are_refused() -> None:
+    X = np.broadcast_to(0.0, (2**31, 1))
+    with pytest.raises(ValueError, match="2,147,483,648 rows, and a process can fit"):
+        MemoryDesign(ReluDictionary(), X, np.ones(1), standardize=True)

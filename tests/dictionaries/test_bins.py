@@ -1,8 +1,10 @@
 """Thresholds and the bins between them."""
 
 import numpy as np
+import pytest
 
-from fcgboost.dictionaries.bins import find_thresholds
+from fcgboost.dictionaries.bins import bin_rows, codes_of, find_thresholds
+from fcgboost.threads import shared
 from tests.suites.naive_trees import thresholds
 
 
@@ -40,3 +42,39 @@ def test_neighbouring_numbers_are_told_apart():
     for lower, upper in ((1.0, first), (first, 1.0 + 2.0**-51), (5e-324, 1e-323), (-1e-323, 0.0)):
         (threshold,) = find_thresholds(np.array([lower, upper]), 8)
         assert lower <= threshold < upper
+
+
+@pytest.mark.parametrize("n", [1, 700, 70_000])
+def test_codes_are_the_same_for_any_threads_and_precision(n) -> None:
+    rng = np.random.default_rng(n)
+    X = rng.standard_normal((n, 9)).astype(np.float32)
+    X[rng.random(n) < 0.1, 0] = np.nan
+    X[:, 1] = rng.integers(0, 9, n)
+    # Features that share a column: no row has numbers in two of them.
+    X[:, 3:] = np.eye(6)[rng.integers(0, 6, n)] * rng.integers(-5, 6, n)[:, None]
+    bins, codes = bin_rows(X, np.arange(9) == 1)
+    if n > 1:
+        assert bins.n_columns == 4
+    numbers = bins.numbers(X)
+    for j in np.flatnonzero(bins.default_bin < 0):
+        np.testing.assert_array_equal(codes[:, bins.column[j]], numbers[j])
+    for n_threads in (2, 3, 7):
+        with shared.ours(n_threads):
+            for rows in (X, X.astype(np.float64), np.asfortranarray(X)):
+                found, clash = codes_of(bins, rows)
+                np.testing.assert_array_equal(found, codes)
+                assert len(clash) == 0
+
+
+def test_numbers_beyond_all_thresholds_are_in_the_last_bins() -> None:
+    X = np.arange(200.0)[:, None]
+    bins, _ = bin_rows(X, np.array([False]))
+    ends = np.array([[-np.inf], [np.inf], [np.finfo(np.float64).max], [np.nan]])
+    assert codes_of(bins, ends)[0].ravel().tolist() == [0, 199, 199, 200]
+
+
+def test_columns_whose_features_clash_are_named() -> None:
+    X = np.eye(6)[np.arange(600) % 6]
+    bins, _ = bin_rows(X, np.zeros(6, bool))
+    assert bins.n_columns == 1
+    assert codes_of(bins, np.ones((1, 6)))[1].tolist() == [0]

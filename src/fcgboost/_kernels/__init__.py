@@ -42,10 +42,10 @@ _FUNCTIONS = {
     "sample": "iiaiiuaa",
     "draw": "-piaua",
     "propose": "bpiiaaaddbua",
-    "bin": "-iaiaia",
+    "code_rows": "-pbaaa",
     "weights": "-iaa",
     "weight_unit": "daa",
-    "grow_tree": "ippaaiaiap",
+    "grow_tree": "ippaaiaiaip",
     "find_splits": "-ppiaaa",
     "split_rows": "-paaaaa",
     "plan_tree": "iiaaaaaaa",
@@ -396,16 +396,23 @@ def propose(
     return atoms
 
 
-def bin_values(values: Array, thresholds: Array, n_numbers: int, codes: NDArray[np.uint8]) -> None:
-    """Write the number of thresholds below each value, at most 255, or n_numbers for NaN."""
-    library().fcg_bin(
-        len(values),
-        values,
-        len(thresholds),
-        thresholds,
-        n_numbers,
+def code_rows(bins: Bins, rows: Array) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+    """Return the codes of rows, and for each column, whether its features clash.
+
+    Rows of single precision are read as they are.
+    """
+    is_single = rows.dtype == np.float32
+    rows = np.ascontiguousarray(rows, np.float32 if is_single else np.float64)
+    codes = np.empty((len(rows), bins.n_columns), np.uint8)
+    clashes = np.zeros(bins.n_columns, np.uint8)
+    library().fcg_code_rows(
+        refer_to_bins(bins, codes),
+        is_single,
+        rows,
         codes,
+        clashes,
     )
+    return codes, clashes
 
 
 def weigh(weights: Array) -> list[float]:
@@ -435,7 +442,7 @@ def grow_tree(
     weights: Array,
     room: Rows,
     nodes: Array,
-    leaves: NDArray[np.uint16] | None,
+    leaves: NDArray[np.unsignedinteger] | None,
 ) -> Array:
     """Return the nodes of a tree, four numbers each; write the leaf number of each row.
 
@@ -450,6 +457,7 @@ def grow_tree(
         room,
         len(nodes),
         nodes,
+        0 if leaves is None else leaves.itemsize,
         where,
     )
     return nodes[: checked(n_nodes)].flatten()

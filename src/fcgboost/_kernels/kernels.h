@@ -139,9 +139,11 @@ typedef struct {
     const uint8_t *is_category;
 } fcg_bins;
 
-/* Write the number of thresholds (ascending, at most 255) below each value; n_numbers for NaN. */
-FCG_API void fcg_bin(int64_t n, const double *values, int64_t n_thresholds,
-                     const double *thresholds, int64_t n_numbers, uint8_t *codes);
+/* Write the codes of rows X, (n_rows, n_features) of single or double precision, and for each
+ * column, whether its features clash in some row. The bin of a number is the number of thresholds
+ * below it; that of a category is the category. */
+FCG_API void fcg_code_rows(const fcg_bins *bins, int32_t is_single, const void *X, uint8_t *codes,
+                           uint8_t *clashes);
 
 /* Write the sum, minimum, maximum and number of the weights, and whether all are integers; zeros
  * do not count. */
@@ -158,14 +160,15 @@ typedef struct {
 } fcg_tree_rules;
 
 /* Grow a tree. Writes to `nodes`, which has room for max_nodes entries of four numbers, the nodes,
- * then one entry for each split by a feature with more than 52 categories. Writes to `leaves`,
- * unless it is NULL, the leaf number of each row with positive weight, leaves counted in the order
- * of nodes. `room` has space for n_room >= 1 histograms of 256 numbers per column; with one per
- * leaf and one more, the histogram of the larger sibling is always obtained by subtraction. Returns
- * the number of entries, or -1 if there is not enough memory. */
+ * then one entry for each split by a feature with more than 52 categories. Writes to `leaves` the
+ * leaf number of each row with positive weight, leaves counted in the order of nodes, in leaf_size
+ * bytes: 1, 2, or 0 for none. `room` has space for n_room >= 1 histograms of 256 numbers per
+ * column; with one per leaf and one more, the histogram of the larger sibling is always obtained by
+ * subtraction. Returns the number of entries, or -1 if there is not enough memory. */
 FCG_API int64_t fcg_grow_tree(const fcg_bins *bins, const fcg_tree_rules *rules,
                               const double *residual, const double *weights, int64_t n_room,
-                              int64_t *room, int64_t max_nodes, double *nodes, uint16_t *leaves);
+                              int64_t *room, int64_t max_nodes, double *nodes,
+                              int64_t leaf_size, void *leaves);
 
 /* The best split of a node of a tree grown in rounds, and where its rows go. */
 typedef struct {

@@ -13,19 +13,89 @@ enum { RESIDUAL_BITS = 34 };
 static const double STEPS_A_ROW = 64.0, LEAST_STEPS = 0x1p17, WEIGHT_STEPS = 0x1p27;
 static const double LEAF[FIELDS] = {-1.0, 0.0, 0.0, 0.0};
 
-void fcg_bin(int64_t n, const double *values, int64_t n_thresholds, const double *thresholds,
-             int64_t n_numbers, uint8_t *codes) {
-    double padded[N_BINS];
-    for (int64_t k = 0; k < N_BINS; k++) padded[k] = k < n_thresholds ? thresholds[k] : INFINITY;
-    /* Binary searches in parallel hide each other's latency; the product avoids a branch. */
-    for (; n > 0; n -= FCG_BLOCK, values += FCG_BLOCK, codes += FCG_BLOCK) {
-        int64_t bin[FCG_BLOCK] = {0}, size = n < FCG_BLOCK ? n : FCG_BLOCK;
-        for (int step = N_BINS / 2; step; step /= 2)
-            for (int64_t i = 0; i < size; i++)
-                bin[i] += step * (values[i] > padded[bin[i] + step - 1]);
-        for (int64_t i = 0; i < size; i++)
-            codes[i] = (uint8_t)(values[i] == values[i] ? bin[i] : n_numbers);
+/* Rows that are coded. */
+typedef struct {
+    const fcg_bins *bins;
+    const void *X;
+    int32_t is_single;
+    uint8_t *codes, *clashes;
+} coding;
+
+/* Read n values of a feature from a row on. */
+static void read_values(const coding *all, int64_t feature, int64_t start, int64_t n,
+                        double *values) {
+    int64_t n_features = all->bins->n_features, at = start * n_features + feature;
+    const double *doubles = (const double *)all->X + at;
+    const float *singles = (const float *)all->X + at;
+    if (all->is_single)
+        for (int64_t i = 0; i < n; i++) values[i] = (double)singles[i * n_features];
+    else
+        for (int64_t i = 0; i < n; i++) values[i] = doubles[i * n_features];
+}
+
+/* Find the bins of n values: how many thresholds, padded to 255, are below them. Binary searches in
+ * parallel hide each other's latency; the product avoids a branch. */
+static void find_bins(int64_t n, const double *values, const double *thresholds,
+                      int64_t n_numbers, int64_t *bin) {
+    for (int64_t i = 0; i < n; i++) bin[i] = 0;
+    for (int step = N_BINS / 2; step; step /= 2)
+        for (int64_t i = 0; i < n; i++)
+            bin[i] += step * (values[i] > thresholds[bin[i] + step - 1]);
+    for (int64_t i = 0; i < n; i++) bin[i] = values[i] == values[i] ? bin[i] : n_numbers;
+}
+
+static void find_levels(int64_t n, const double *values, int64_t n_numbers, int64_t *bin) {
+    for (int64_t i = 0; i < n; i++) {
+        int is_code = values[i] >= 0.0 && values[i] < FCG_CODES && values[i] == floor(values[i]);
+        bin[i] = is_code ? (int64_t)values[i] : n_numbers;
     }
+}
+
+/* Write the codes of n rows for the bins of a feature. */
+static void write_codes(const coding *all, int64_t feature, int64_t start, int64_t n,
+                        const int64_t *bin) {
+    const fcg_bins *bins = all->bins;
+    int64_t column = bins->column[feature], usual = bins->default_bin[feature], clash = 0;
+    uint8_t *codes = all->codes + start * bins->n_columns + column;
+    for (int64_t i = 0; i < n; i++, codes += bins->n_columns) {
+        if (usual < 0) {
+            *codes = (uint8_t)bin[i];
+        } else if (bin[i] != usual) {
+            clash |= *codes != 0;
+            *codes = (uint8_t)(bins->first[feature] + bin[i] - (bin[i] > usual));
+        }
+    }
+    if (clash) __atomic_store_n(all->clashes + column, 1, __ATOMIC_RELAXED);
+}
+
+/* Rows of a part: their values stay in the cache for all features. */
+enum { CODED = 1024 };
+
+static void code_part(void *context, int64_t part) {
+    const coding *all = context;
+    const fcg_bins *bins = all->bins;
+    int64_t first = part * CODED, stop = first + CODED, bin[FCG_BLOCK];
+    double thresholds[N_BINS], values[FCG_BLOCK];
+    stop = stop < bins->n_rows ? stop : bins->n_rows;
+    memset(all->codes + first * bins->n_columns, 0, (size_t)((stop - first) * bins->n_columns));
+    for (int64_t j = 0; j < bins->n_features; j++) {
+        int64_t n_numbers = bins->n_numbers[j];
+        for (int64_t k = 0; k < N_BINS; k++)
+            thresholds[k] = k < n_numbers - 1 ? bins->edges[j * N_BINS + k] : INFINITY;
+        for (int64_t start = first; start < stop; start += FCG_BLOCK) {
+            int64_t n = stop - start < FCG_BLOCK ? stop - start : FCG_BLOCK;
+            read_values(all, j, start, n, values);
+            if (bins->is_category[j]) find_levels(n, values, n_numbers, bin);
+            else find_bins(n, values, thresholds, n_numbers, bin);
+            write_codes(all, j, start, n, bin);
+        }
+    }
+}
+
+void fcg_code_rows(const fcg_bins *bins, int32_t is_single, const void *X, uint8_t *codes,
+                   uint8_t *clashes) {
+    coding all = {bins, X, is_single, codes, clashes};
+    fcg_share((bins->n_rows + CODED - 1) / CODED, code_part, &all);
 }
 
 void fcg_weights(int64_t n, const double *weights, double *facts) {

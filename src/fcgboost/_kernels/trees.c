@@ -65,7 +65,7 @@ typedef struct {
     const growth *tree;
     const tree_node *node;
     int64_t n_parts;
-    pair *histogram, *others;
+    pair *histogram, *others; /* of the first part, and of the others */
     const uint8_t *is_left;
     int64_t n_left[64];
 } node_parts;
@@ -84,25 +84,38 @@ static int64_t n_parts_of(const growth *tree, const tree_node *node) {
 static void fill_part(void *context, int64_t part) {
     const node_parts *all = context;
     pair *histogram = all->histogram;
-    if (part) histogram = all->others + (part - 1) * all->tree->n_pairs;
+    if (part) {
+        histogram = all->others + (part - 1) * all->tree->n_pairs;
+        clear(all->tree, histogram);
+    }
     add_rows(all->tree, start_of(all, part), start_of(all, part + 1), histogram);
+}
+
+/* Add some numbers of the other histograms to the first. */
+static void add_others(void *context, int64_t chunk) {
+    const node_parts *all = context;
+    int64_t n_pairs = all->tree->n_pairs, first = chunk * PART, stop = first + PART;
+    stop = stop < n_pairs ? stop : n_pairs;
+    for (int64_t part = 1; part < all->n_parts; part++) {
+        const pair *other = all->others + (part - 1) * n_pairs;
+        for (int64_t k = first; k < stop; k++) all->histogram[k] += other[k];
+    }
 }
 
 /* Add the rows of a node to a histogram of all columns, which is zero on entry. */
 static void fill_histogram(const growth *tree, const tree_node *node, pair *restrict histogram) {
     node_parts all = {.tree = tree, .node = node, .histogram = histogram};
+    int64_t most = MOST_NUMBERS / (tree->n_at_once * tree->n_pairs + 1);
     all.n_parts = n_parts_of(tree, node);
+    all.n_parts = all.n_parts < most + 1 ? all.n_parts : most + 1;
     if (all.n_parts > 1)
-        all.others = calloc((size_t)((all.n_parts - 1) * tree->n_pairs), sizeof(pair));
+        all.others = malloc((size_t)((all.n_parts - 1) * tree->n_pairs) * sizeof(pair));
     if (!all.others) {
         add_rows(tree, node->start, node->stop, histogram);
         return;
     }
     fcg_share(all.n_parts, fill_part, &all);
-    for (int64_t part = 1; part < all.n_parts; part++) {
-        const pair *other = all.others + (part - 1) * tree->n_pairs;
-        for (int64_t k = 0; k < tree->n_pairs; k++) histogram[k] += other[k];
-    }
+    fcg_share((tree->n_pairs + PART - 1) / PART, add_others, &all);
     free(all.others);
 }
 
@@ -293,6 +306,7 @@ static void split_several(course *way, tree_node *node, int64_t n_left) {
         node = n < most ? next_ahead(tree, n_nodes) : NULL;
     } while (node);
     way->n_ahead += n;
+    tree->n_at_once = n < tree->n_threads ? n : tree->n_threads;
     fcg_share(n, split, way->slots);
 }
 
@@ -334,7 +348,8 @@ typedef struct {
     const growth *tree;
     const double *weights;
     const int64_t *numbers;
-    uint16_t *leaves;
+    int64_t leaf_size;
+    void *leaves;
 } finish;
 
 static void finish_leaves(void *context, int64_t part) {
@@ -349,15 +364,18 @@ static void finish_leaves(void *context, int64_t part) {
             for (int64_t i = node->start; i < node->stop; i++)
                 node->weight += all->weights[tree->order[i]];
         }
-        if (!all->leaves) continue;
-        for (int64_t i = node->start; i < node->stop; i++)
-            all->leaves[tree->order[i]] = (uint16_t)all->numbers[k];
+        uint8_t *narrow = all->leaf_size == 1 ? all->leaves : NULL;
+        uint16_t *wide = all->leaf_size == 2 ? all->leaves : NULL;
+        for (int64_t i = node->start; narrow && i < node->stop; i++)
+            narrow[tree->order[i]] = (uint8_t)all->numbers[k];
+        for (int64_t i = node->start; wide && i < node->stop; i++)
+            wide[tree->order[i]] = (uint16_t)all->numbers[k];
     }
 }
 
 /* Keep the nodes of the tree, in their order, and write the leaf number of each row. Returns 0, or
  * -1 if there is not enough memory. */
-static int settle(course *way, const double *weights, uint16_t *leaves) {
+static int settle(course *way, const double *weights, int64_t leaf_size, void *leaves) {
     growth *tree = way->tree;
     int64_t n = way->n_order, n_leaves = 0;
     tree_node *nodes = malloc((size_t)n * sizeof(tree_node));
@@ -373,7 +391,7 @@ static int settle(course *way, const double *weights, uint16_t *leaves) {
     tree->nodes = nodes;
     tree->n_nodes = n;
     fcg_share((n + LEAVES - 1) / LEAVES, finish_leaves,
-              &(finish){tree, weights, way->order, leaves});
+              &(finish){tree, weights, way->order, leaf_size, leaves});
     return 0;
 }
 
@@ -383,6 +401,7 @@ static int make_room(course *way, int64_t max_nodes) {
     int64_t n_columns = tree->bins->n_columns, n_slots = MOST_NUMBERS / (tree->n_pairs + 1);
     size_t n_rows = (size_t)tree->bins->n_rows + 1;
     tree->n_threads = tree->bins->n_rows < 2 * PART ? 1 : fcg_n_threads();
+    tree->n_at_once = 1;
     int64_t wanted = tree->n_threads == 1 ? 1 : NODES_A_THREAD * tree->n_threads;
     wanted = wanted < MOST_NODES ? wanted : MOST_NODES;
     way->n_slots = n_slots < 1 ? 1 : n_slots < wanted ? n_slots : wanted;
@@ -417,7 +436,7 @@ static void drop_room(course *way) {
 
 int64_t fcg_grow_tree(const fcg_bins *bins, const fcg_tree_rules *rules, const double *residual,
                       const double *weights, int64_t n_room, int64_t *room, int64_t max_nodes,
-                      double *nodes, uint16_t *leaves) {
+                      double *nodes, int64_t leaf_size, void *leaves) {
     fcg_tree_rules settled_rules = *rules;
     if (settled_rules.unit == 0.0) {
         double facts[5];
@@ -432,7 +451,8 @@ int64_t fcg_grow_tree(const fcg_bins *bins, const fcg_tree_rules *rules, const d
     if (make_room(&way, max_nodes) == 0) {
         fcg_set_rows(&tree, residual, weights);
         grow(&way);
-        if (settle(&way, weights, leaves) == 0) n_entries = fcg_write_nodes(&tree, nodes);
+        if (settle(&way, weights, leaf_size, leaves) == 0)
+            n_entries = fcg_write_nodes(&tree, nodes);
     }
     drop_room(&way);
     return n_entries;

@@ -42,6 +42,7 @@ typedef struct {
     pair *room;          /* for histograms */
     int64_t n_room;
     int64_t n_threads;   /* that may work on the tree at once */
+    int64_t n_at_once;   /* nodes that may be in work at once */
 } growth;
 
 /* Return a growth with the constants that bins and rules determine. */

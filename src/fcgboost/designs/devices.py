@@ -69,4 +69,4 @@ class HostDevice:
 
     def grower(self, trees: TreeDictionary, rows: Matrix, weights: Matrix) -> Any:
         """Return a grower of trees on all rows."""
-        return TreeGrower(trees, rows)
+        return TreeGrower(trees, rows, weights)

@@ -26,6 +26,8 @@ from fcgboost.dictionaries import (
 from fcgboost.losses import Loss
 from fcgboost.threads import cached
 
+#: The compiled library numbers rows in 32 bits.
+MOST_ROWS = 2**31 - 1
 # Beyond these magnitudes, powers of standardised inputs overflow float32, or centring them loses
 # digits.
 _LARGEST_REACH = 2.0**10
@@ -68,6 +70,11 @@ class MemoryDesign(Design):
         row_hashes: hashing.Hashes | None = None,
         moments: Moments | None = None,
     ) -> None:
+        if X.shape[0] > MOST_ROWS:
+            raise ValueError(
+                f"X has {X.shape[0]:,} rows, and a process can fit {MOST_ROWS:,} at most: use "
+                "fewer rows, or DaskFCGBoostClassifier, which divides them among processes."
+            )
         self.dictionary = dictionary
         self.memory_budget = memory_budget
         self.n_threads = n_threads

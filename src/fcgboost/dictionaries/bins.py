@@ -40,7 +40,7 @@ N_CODES = 255
 _ABOVE_ALL = np.finfo(np.float64).max
 #: Thresholds are chosen from the first rows: canonical rows are in random order.
 THRESHOLD_ROWS = 1 << 16
-# Rows binned at once.
+# Rows binned at once on a device.
 _AT_ONCE = 1 << 16
 # Features with at most this many bins, one of which has this share of the rows, may share a
 # column; the newest columns with room are tried.
@@ -78,19 +78,12 @@ class Bins:
         """Return the bins of values, of shape (n_features, n_rows)."""
         if is_tensor(rows):
             return self._numbers_there(rows.T.contiguous())
-        values = np.ascontiguousarray(rows.T, dtype=np.float64)
-        numbers = np.empty(values.shape, np.uint8)
-        for j, n in enumerate(self.n_numbers.tolist()):
-            if self.is_category[j]:
-                numbers[j] = np.where(is_code(values[j]), values[j], n)
-            else:
-                _kernels.bin_values(
-                    values[j],
-                    self.edges[j, : n - 1],
-                    n,
-                    numbers[j],
-                )
-        return numbers
+        alone = replace(
+            self,
+            column=np.arange(len(self.column)),
+            default_bin=np.full_like(self.default_bin, -1),
+        )
+        return np.ascontiguousarray(_kernels.code_rows(alone, rows)[0].T)
 
     def _numbers_there(self, values: Tensor) -> Tensor:
         """As `numbers`, on a device."""
@@ -105,8 +98,8 @@ class Bins:
         is_category = to_device_of(self.is_category, values)[:, None]
         return xp.where(is_category, levels.to(numbers.dtype), numbers).to(xp.uint8)
 
-    def codes(self, rows: Matrix) -> tuple[ByteMatrix, Codes]:
-        """Return codes by column and row, and the columns whose features clash in some row."""
+    def codes_there(self, rows: Tensor) -> tuple[Tensor, Codes]:
+        """Return codes by column and row, and the columns whose features clash, on a device."""
         numbers = self.numbers(rows)
         codes = 0 * numbers[: self.n_columns]
         clash = []
@@ -121,7 +114,7 @@ class Bins:
                 clash.append(column)
             # In one byte: bins above the default one move down by one.
             moved = feature + int(self.first[j] - 1) + (feature < default_bin)
-            codes[column] = namespace(feature).where(is_other, moved, codes[column])
+            codes[column] = namespace(rows).where(is_other, moved, codes[column])
         return codes, np.array(clash, np.intp)
 
     def unshared(self, columns: Codes, sample: Array) -> Bins:
@@ -222,18 +215,18 @@ def bin_rows(rows: Matrix, is_category: Flags) -> tuple[Bins, ByteMatrix]:
 
 
 def codes_of(bins: Bins, rows: Matrix) -> tuple[ByteMatrix, Codes]:
-    """Return codes, block by block, and the columns that clash."""
-    codes = np.empty((len(rows), bins.n_columns), np.uint8)
+    """Return the codes of rows and the columns that clash, block by block on a device."""
+    if not is_tensor(rows):
+        by_row, clashes = _kernels.code_rows(bins, rows)
+        return by_row, np.flatnonzero(clashes)
+    # Column by column on a device.
+    codes = rows.new_empty((bins.n_columns, len(rows)), dtype=namespace(rows).uint8)
     clash = np.zeros(0, np.intp)
-    if is_tensor(rows):
-        # Column by column on a device.
-        codes = rows.new_empty(codes.shape[::-1], dtype=namespace(rows).uint8).T
     for start in range(0, len(rows), _AT_ONCE):
         block = slice(start, start + _AT_ONCE)
-        by_column, clash_here = bins.codes(rows[block])
-        codes[block] = by_column.T
+        codes[:, block], clash_here = bins.codes_there(rows[block])
         clash = np.union1d(clash, clash_here)
-    return codes.T if is_tensor(rows) else codes, clash
+    return codes, clash
 
 
 def _distinct(rows: Matrix) -> Codes:

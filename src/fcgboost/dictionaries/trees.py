@@ -318,9 +318,17 @@ def _most_used(rows: Matrix, n: int | None) -> Codes | None:
 
 
 class TreeGrower(Grower):
-    """Grows one tree on a residual of some rows."""
+    """Grows one tree on a residual of some rows.
 
-    def __init__(self, dictionary: TreeDictionary, rows: Matrix) -> None:
+    The weights, if given, are those of all trees.
+    """
+
+    def __init__(
+        self,
+        dictionary: TreeDictionary,
+        rows: Matrix,
+        weights: Array | None = None,
+    ) -> None:
         self._dictionary = dictionary
         is_category = dictionary.categories(rows.shape[1])
         #: The features that may be split; None means all.
@@ -333,21 +341,25 @@ class TreeGrower(Grower):
         self._n_rows = self._bins.n_rows(rows.shape[0])
         self._rules = dictionary.rules(0)
         #: The leaf numbers of the rows in the last tree, if leaves are corrected.
-        self.leaves: NDArray[np.uint16] | None = None
+        self.leaves: NDArray[np.unsignedinteger] | None = None
+        self._is_settled = weights is not None
+        if weights is not None:
+            unit = _kernels.weight_unit(*_kernels.weigh(weights))
+            self._make_room(self._depth(weights), unit)
 
     def grow(self, residual: Array, weights: Array, key: int) -> Array:
         """Grow one tree, of shape (1, n_parameters); the key is not used."""
-        trees = self._dictionary
         residual = np.ascontiguousarray(residual, dtype=np.float64)
         weights = np.ascontiguousarray(weights, dtype=np.float64)
-        if trees.corrects_leaves:
-            self.leaves = np.empty(len(weights), np.uint16)
-        else:
+        is_corrected = self._dictionary.corrects_leaves
+        if not is_corrected:
             weights = weights * (residual != 0.0)
-        # Weights may cover only the rows that have a residual.
-        depth = trees.levels(max(np.add.reduce(weights), self._n_rows, 1.0))
-        if depth != self._rules.depth:
-            self._make_room(depth)
+        if not self._is_settled:
+            depth = self._depth(weights)
+            if depth != self._rules.depth:
+                self._make_room(depth)
+        if is_corrected:
+            self.leaves = np.empty(len(weights), self._leaf_type)
         tree = _kernels.grow_tree(
             self._binned_rows,
             self._rules,
@@ -363,12 +375,17 @@ class TreeGrower(Grower):
             tree[::FIELDS] = np.where(feature < 0.0, feature, original)
         return tree[None, :]
 
-    def _make_room(self, depth: int) -> None:
+    def _depth(self, weights: Array) -> int:
+        """Return the depth of a tree; weights may cover only the rows that have a residual."""
+        return self._dictionary.levels(max(np.add.reduce(weights), self._n_rows, 1.0))
+
+    def _make_room(self, depth: int, unit: WeightUnit = _UNKNOWN) -> None:
         """Allocate histograms, nodes and sets of categories for trees of this depth."""
-        self._rules = self._dictionary.rules(depth)
+        self._rules = self._dictionary.rules(depth, unit)
         n_rows, n_columns = self._codes.shape
         n_leaves = max(1, min(n_rows, 2**depth, self._dictionary.max_leaf_nodes or n_rows))
         n_histograms = max(1, min(1 + n_leaves, _MOST_NUMBERS // max(1, n_columns * N_BINS)))
         self._histograms = np.empty((n_histograms, n_columns * N_BINS), np.int64)
         n_sets = n_leaves - 1 if self._bins.is_category.any() else 0
         self._nodes = np.empty((2 * n_leaves - 1 + n_sets, FIELDS))
+        self._leaf_type = np.uint8 if n_leaves <= 256 else np.uint16
