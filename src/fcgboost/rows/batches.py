@@ -106,7 +106,8 @@ def _with_features(rows: RowFile, matrix: sparse.csr_matrix, n_known: int) -> sp
     n_rows, n_features = matrix.shape
     if n_features > n_known:
         raise ValueError(f"{rows.name} has {n_features} features, but the model knows {n_known}.")
-    return sparse.csr_matrix((matrix.data, matrix.indices, matrix.indptr), shape=(n_rows, n_known))
+    entries = (matrix.data, matrix.indices, matrix.indptr)
+    return sparse.csr_matrix(entries, shape=(n_rows, n_known))
 
 
 def _tell_unknown(rows: RowFile, columns: Iterable[Column], frame: pd.DataFrame) -> None:

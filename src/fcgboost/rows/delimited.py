@@ -46,12 +46,14 @@ def open_delimited(
     head = _read_head(name, opened(), encoding)
     separator = separator or max(_SEPARATORS, key=lambda mark: _fit(head, mark))
     header = [column.strip() for column in next(_records(head, separator), [])]
-    are_numbered = len(set(header)) == len(header) and all(map(str.isdecimal, header))
+    are_distinct = len(set(header)) == len(header)
+    are_numbered = are_distinct and all(map(str.isdecimal, header))
     if all(map(_NUMBER.fullmatch, header)) and not are_numbered:
         raise ValueError(f"{name}: the first line holds numbers, not names; add a header line.")
     columns = [column or f"Unnamed: {i}" for i, column in enumerate(header)]
     # The header, and blank lines before it.
-    n_skipped = 1 + len(head[: len(head) - len(head.lstrip("\r\n"))].splitlines())
+    n_blank = len(head) - len(head.lstrip("\r\n"))
+    n_skipped = 1 + len(head[:n_blank].splitlines())
     options = arrow_csv.ReadOptions(
         use_threads=False,
         # A row must fit into a block; few are many times as long as the header.

@@ -194,7 +194,8 @@ def _open_typed(source: Source, schema: pa.Schema, blocks: Blocks) -> RowFile:
         for batch in blocks(wanted):
             batch.validate(full=True)  # a damaged one may point outside its memory
             source.check(size_of(batch.select(wanted)))
-            yield from pa.Table.from_batches([batch]).select(wanted).cast(plain).to_batches()
+            table = pa.Table.from_batches([batch])
+            yield from table.select(wanted).cast(plain).to_batches()
 
     metadata = schema.pandas_metadata or {}
     # In index columns pandas keeps the names of rows, which are no features.
@@ -218,7 +219,8 @@ def _parquet(source: Source, file: IO[bytes]) -> tuple[pa.Schema, Blocks]:
     schema = plain.schema_arrow
     metadata = plain.metadata
     # A long text that many rows share is stored once, and read once.
-    texts = [field.name for field in schema if field.type in (pa.string(), pa.large_string())]
+    kinds = (pa.string(), pa.large_string())
+    texts = [field.name for field in schema if field.type in kinds]
     opened = parquet.ParquetFile(file, metadata=metadata, read_dictionary=texts)
 
     def batches(wanted: list[str]) -> Iterator[pa.RecordBatch]:
@@ -327,11 +329,13 @@ def _open_svmlight(source: Source, file: IO[bytes], first_index: int | None) -> 
     first = least if first_index is None else first_index
     if least < first:
         raise ValueError(f"{name} has the index 0, but the model's indices count from 1.")
+    is_whole = (y == np.floor(y)).all()
+    labels = y.astype(np.int64) if is_whole else y
     shape = (len(y), max(X.shape[1] - first, 1))
     source.check(_PER_ENTRY * shape[1])
     return RowFile(
         source,
         matrix=sparse.csr_matrix((X.data, X.indices - first, X.indptr), shape=shape),
-        labels=y.astype(np.int64) if (y == np.floor(y)).all() else y,
+        labels=labels,
         first_index=first,
     )

@@ -1,9 +1,9 @@
-"""How much memory the messages of an Arrow stream ask for, before they are unpacked."""
+"""How much memory the messages of an Arrow stream ask for, before they are unpacked.
+
+pyarrow takes the memory that a compressed buffer asks for, and does not tell how much that is.
+"""
 
 from __future__ import annotations
-
-import struct
-from typing import NamedTuple
 
 import numpy as np
 from pyarrow import ipc
@@ -17,36 +17,6 @@ _COMPRESSION_OF_BATCH = 3
 _OLD_COMPRESSION = b"ARROW:experimental_compression"
 
 
-class _Table(NamedTuple):
-    """A table of FlatBuffers, the format of Arrow's metadata."""
-
-    data: bytes
-    start: int = 0
-
-    def number(self, format: str, position: int) -> int:
-        return int(struct.unpack_from(format, self.data, position)[0])
-
-    def field(self, number: int) -> int | None:
-        """Return the position of a field, if the table has it."""
-        places = self.start - self.number("<i", self.start)
-        slot = 4 + 2 * number
-        if slot >= self.number("<H", places):
-            return None
-        offset = self.number("<H", places + slot)
-        return self.start + offset if offset else None
-
-    def target(self, position: int) -> _Table:
-        """Return what the offset at a position points to."""
-        return _Table(self.data, position + self.number("<I", position))
-
-    def child(self, number: int) -> _Table:
-        """Return the table of a field."""
-        position = self.field(number)
-        if position is None:
-            raise ValueError("a message without content")
-        return self.target(position)
-
-
 def unpacked_size(message: ipc.Message) -> int:
     """Return the bytes that a message fills when it has been read, as its buffers state them.
 
@@ -54,21 +24,33 @@ def unpacked_size(message: ipc.Message) -> int:
     """
     if message.type not in ("record batch", "dictionary"):
         return 0
-    metadata = _Table(message.metadata.to_pybytes())
-    batch = metadata.target(0).child(_HEADER_OF_MESSAGE)
+    data = message.metadata.to_pybytes()
+    batch = _field(data, _number(data, 0), _HEADER_OF_MESSAGE)
     if message.type == "dictionary":
-        batch = batch.child(_DATA_OF_DICTIONARY)
+        batch = _field(data, batch, _DATA_OF_DICTIONARY)
     body = memoryview(message.body)
-    is_packed = batch.field(_COMPRESSION_OF_BATCH) or _OLD_COMPRESSION in metadata.data
-    position = batch.field(_BUFFERS_OF_BATCH)
-    if not is_packed or position is None:
+    buffers = _field(data, batch, _BUFFERS_OF_BATCH)
+    is_packed = _field(data, batch, _COMPRESSION_OF_BATCH) or _OLD_COMPRESSION in data
+    if not (is_packed and buffers):
         return len(body)
-    buffers = batch.target(position)
-    n_buffers = buffers.number("<I", buffers.start)
-    places = np.frombuffer(metadata.data, "<i8", 2 * n_buffers, buffers.start + 4)
-    sizes = [
-        int.from_bytes(body[offset : offset + 8], "little", signed=True)
-        for offset, length in places.reshape(-1, 2)
-        if length
-    ]
-    return len(body) + sum(size for size in sizes if size > 0)  # -1: the buffer is not compressed
+    n_buffers = _number(data, buffers)
+    extents = np.frombuffer(data, "<i8", 2 * n_buffers, buffers + 4)
+    n_bytes = len(body)
+    for offset, length in extents.reshape(-1, 2):
+        size = _number(body, offset, 8) if length else 0
+        n_bytes += max(0, size)  # -1: the buffer is not compressed
+    return n_bytes
+
+
+def _field(data: bytes, table: int, number: int) -> int:
+    """Return where a field of a table of FlatBuffers, Arrow's metadata, begins; 0 without it."""
+    fields = table - _number(data, table)
+    slot = 4 + 2 * number
+    if slot >= _number(data, fields, 2):
+        return 0
+    start = table + _number(data, fields + slot, 2)
+    return start + _number(data, start) if start > table else 0
+
+
+def _number(data: bytes | memoryview, position: int, size: int = 4) -> int:
+    return int.from_bytes(data[position : position + size], "little", signed=True)

@@ -226,7 +226,8 @@ def class_labels(y: ClassLabels) -> ClassLabels:
     if labels.dtype.kind == "f":
         if not np.isfinite(labels).all():
             raise ValueError("The target holds an infinite number, which cannot be a class.")
-        if (labels == np.floor(labels)).all() and np.abs(labels).max() < 2.0**53:
+        is_whole = (labels == np.floor(labels)).all()
+        if is_whole and np.abs(labels).max() < 2.0**53:
             # Whole numbers that were read as floats because some were missing.
             labels = labels.astype(np.int64)
     n_classes = len(np.unique(labels))
@@ -244,7 +245,8 @@ def size_of(batch: pa.RecordBatch, per_cell: int = _PER_CELL) -> int:
     for column in batch.columns:
         size = int(column.nbytes)
         kind = column.type
-        if pa.types.is_dictionary(kind) and kind.value_type in (pa.string(), pa.large_string()):
+        is_dictionary = pa.types.is_dictionary(kind)
+        if is_dictionary and kind.value_type in (pa.string(), pa.large_string()):
             lengths = compute.binary_length(column.dictionary).cast(pa.int64())
             size += compute.sum(lengths.take(column.indices)).as_py() or 0
         n_bytes += max(size, per_cell * len(column))

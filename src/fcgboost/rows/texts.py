@@ -137,16 +137,13 @@ def values_of(
     texts = as_texts(values)
     if dialect is None:
         is_category |= pa.types.is_dictionary(values.type)
-        is_typed = is_category or texts is None
-        return (
-            values
-            if is_typed
-            else _without_strays(
-                name,
-                texts,
-                texts,
-                strays,
-            )
+        if is_category or texts is None:
+            return values
+        return _without_strays(
+            name,
+            texts,
+            plain=texts,
+            strays=strays,
         )
     texts = _cleaned(texts, _MISSING)
     lower = compute.utf8_lower(texts)
@@ -161,15 +158,13 @@ def values_of(
     values = _typed(plain)
     if values is not None:
         return values
-    return (
-        texts
-        if is_category
-        else _without_strays(
-            name,
-            texts,
-            plain,
-            strays,
-        )
+    if is_category:
+        return texts
+    return _without_strays(
+        name,
+        texts,
+        plain,
+        strays,
     )
 
 

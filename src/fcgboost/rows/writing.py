@@ -63,7 +63,8 @@ def _as_text(name: str, values: pa.ChunkedArray) -> pa.ChunkedArray:
         )
     if not pa.types.is_duration(values.type):
         return values
-    microseconds = values.cast(pa.duration("us"), safe=False).cast(pa.int64()).cast(pa.float64())
+    lengths = values.cast(pa.duration("us"), safe=False)
+    microseconds = lengths.cast(pa.int64()).cast(pa.float64())
     return compute.divide(microseconds, _MICROSECONDS_PER_DAY)
 
 
