@@ -344,7 +344,9 @@ class _Path:
         if self.outputs[0].columns.shares_atoms:
             return ()
         # Unless corrected, earlier trees keep their arrays.
-        unchanged = self.steps[-1].leaves if self.needs_correction and self.steps else ()
+        unchanged: tuple[Array, ...] = ()
+        if self.needs_correction and self.steps:
+            unchanged = self.steps[-1].leaves
         values: dict[int, Array] = {}
         for output in self.outputs:
             first = bisect_left(output.atoms, len(unchanged))

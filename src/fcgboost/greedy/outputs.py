@@ -126,17 +126,19 @@ def make_output(
     # Weights are counts: one row per label represents all.
     weights = columns.label_weights
     coef = np.full(int(has_constant), loss.initial(_LABELS, weights))
-    objective, null = (
-        float(np.average(loss.value(_LABELS, f), weights=weights))
-        for f in (np.full(2, coef.sum()), np.zeros(2))
-    )
-    first, *others = (Problem(columns, number, l2) for number, l2 in enumerate(ridges))
-    other_ridges = [Coefficients(problem, coef, objective) for problem in others]
+
+    def mean_loss(f: float) -> float:
+        losses = loss.value(_LABELS, np.full(2, f))
+        return float(np.average(losses, weights=weights))
+
+    objective = mean_loss(coef.sum())
+    problems = [Problem(columns, number, l2) for number, l2 in enumerate(ridges)]
+    first = problems[0]
     return Output(
         first,
         coef,
         objective,
-        null,
-        other_ridges,
-        Gain(first.l2, has_constant, columns.total_weight),
+        null=mean_loss(0.0),
+        other_ridges=[Coefficients(problem, coef, objective) for problem in problems[1:]],
+        gain=Gain(first.l2, has_constant, columns.total_weight),
     )

@@ -19,6 +19,14 @@ from fcgboost.dictionaries import Dictionary
 from fcgboost.model import Model
 from fcgboost.stopping import Status, Step
 
+__all__ = [
+    "AtomTable",
+    "AtomsByOutput",
+    "StepScore",
+    "Trace",
+    "removed_atoms",
+]
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Trace(Sequence[Step]):

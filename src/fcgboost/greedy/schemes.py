@@ -1,21 +1,32 @@
 """Update schemes: how the coefficients change once an atom has been chosen.
 
-The classical schemes have the form f_k = (1 - a_k) f_{k-1} + b g: they differ in the contraction
-a_k and in how they use the exact line search for b. Full correction calls a solver.
+The classical schemes have the form f_k = (1 - a_k) f_{k-1} + l g: they differ in the contraction
+a_k and in the length l that they make of the exact line search b. Full correction calls a solver.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any
 
 import numpy as np
 
-from fcgboost.designs.base import Array
+from fcgboost.arrays import Array, Matrix
 from fcgboost.losses import CurvedLoss
 from fcgboost.parts import Part, check_positive, is_positive, refuse
-from fcgboost.solvers.base import Problem, Rows, Solution, Solver
+from fcgboost.solvers.base import Problem, Solution, Solver
 from fcgboost.stopping import Status
+
+__all__ = [
+    "Epsilon",
+    "FullyCorrective",
+    "LineScheme",
+    "Original",
+    "Rescaled",
+    "Scheme",
+    "Shrinkage",
+    "Truncation",
+    "line_search",
+]
 
 
 class Scheme(Part):
@@ -91,15 +102,9 @@ class LineScheme(Scheme):
         """Return a_k, by which the old function shrinks (the intercept does not)."""
         return 0.0
 
-    def length(
-        self,
-        problem: Problem,
-        base: Array,
-        newest: int,
-        k: int,
-    ) -> float:
-        """Return b, how far to go from `base` along the newest atom: by default to the minimum."""
-        return line_search(problem, base, newest)
+    def length(self, b: float, k: int) -> float:
+        """Return how far to go along the newest atom, given the exact line search."""
+        return b
 
     def update(
         self,
@@ -108,16 +113,12 @@ class LineScheme(Scheme):
         newest: int,
         k: int,
     ) -> Solution:
-        """Return (1 - a_k) coef with b added at `newest`."""
+        """Return (1 - a_k) coef with the length added at `newest`."""
         moved = (1.0 - self.contraction(k)) * coef
         if problem.columns.has_constant:
             moved[0] = coef[0]
-        moved[newest] += self.length(
-            problem,
-            moved,
-            newest,
-            k,
-        )
+        b = line_search(problem, moved, newest)
+        moved[newest] += self.length(b, k)
         return Solution(
             moved,
             problem.objective(moved),
@@ -146,14 +147,8 @@ class Shrinkage(LineScheme):
     def check_parameters(self) -> None:
         check_positive(self, "nu")
 
-    def length(
-        self,
-        problem: Problem,
-        base: Array,
-        newest: int,
-        k: int,
-    ) -> float:
-        return self.nu * line_search(problem, base, newest)
+    def length(self, b: float, k: int) -> float:
+        return self.nu * b
 
 
 class Truncation(LineScheme):
@@ -172,17 +167,10 @@ class Truncation(LineScheme):
     def check_parameters(self) -> None:
         check_positive(self, "c")
 
-    def length(
-        self,
-        problem: Problem,
-        base: Array,
-        newest: int,
-        k: int,
-    ) -> float:
+    def length(self, b: float, k: int) -> float:
         # The objective is convex along the line, so clipping is exact.
         bound = self.c * k ** (-2.0 / 3.0)
-        length = line_search(problem, base, newest)
-        return float(np.clip(length, -bound, bound))
+        return float(np.clip(b, -bound, bound))
 
 
 class Epsilon(LineScheme):
@@ -200,17 +188,8 @@ class Epsilon(LineScheme):
     def check_parameters(self) -> None:
         check_positive(self, "epsilon")
 
-    def length(
-        self,
-        problem: Problem,
-        base: Array,
-        newest: int,
-        k: int,
-    ) -> float:
-        rows = problem.rows()
-        values = rows.values(base)
-        slope = _slope(rows, values, rows.A[:, newest])
-        return -self.epsilon * float(np.sign(slope))
+    def length(self, b: float, k: int) -> float:
+        return self.epsilon * float(np.sign(b))
 
 
 class Rescaled(LineScheme):
@@ -235,7 +214,11 @@ def line_search(problem: Problem, coef: Array, newest: int) -> float:
     is_curved = isinstance(loss, CurvedLoss)
     f = rows.values(coef)
     g = rows.A[:, newest]
-    start = _slope(rows, f, g)
+
+    def slope_at(values: Matrix) -> float:
+        return float((rows.slopes(values) * g).sum())
+
+    start = slope_at(f)
     sign = -np.sign(start)
     flat = 1e-14 * abs(start)
     low = 0.0
@@ -251,15 +234,15 @@ def line_search(problem: Problem, coef: Array, newest: int) -> float:
             bend = rows.mean(loss.curvature(rows.y, values) * g**2)
         b = b - slope / bend if bend > 0.0 else np.inf
         if not low < b < high:
-            b = 0.5 * (low + high) if high < np.inf else 2.0 * low or 1.0
+            b = 2.0 * low or 1.0
+            if high < np.inf:
+                b = 0.5 * (low + high)
         values = f + sign * b * g
-        slope = sign * _slope(rows, values, g)
-        low, high = (b, high) if slope < -flat else (low, b)
+        slope = sign * slope_at(values)
+        if slope < -flat:
+            low = b
+        else:
+            high = b
         if (is_curved and abs(slope) <= flat) or high - low <= 1e-15 * low:
             break
     return float(sign * b)
-
-
-def _slope(rows: Rows, f: Any, g: Any) -> float:
-    """Return the slope of the mean loss at f in the direction g."""
-    return float((rows.slopes(f) * g).sum())

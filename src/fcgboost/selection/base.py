@@ -11,6 +11,8 @@ from fcgboost.designs.base import Design, Residuals
 from fcgboost.parts import Part
 from fcgboost.selection.gain import Gain
 
+__all__ = ["Choice", "Chooser", "Request", "Selection"]
+
 
 @dataclass
 class Choice:

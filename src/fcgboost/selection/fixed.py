@@ -14,6 +14,15 @@ from fcgboost.designs.base import Candidates, Design
 from fcgboost.parts import check_count
 from fcgboost.selection.base import Choice, Chooser, Request, Selection
 
+__all__ = [
+    "AllCandidates",
+    "Pool",
+    "PoolSource",
+    "PooledSelection",
+    "SampledCandidates",
+    "default_selection",
+]
+
 # Samples of at least this size share one order of the rows.
 _SAMPLE_OF_MANY = 64
 # selection="auto" scores all candidates up to this many values (rows times candidates).

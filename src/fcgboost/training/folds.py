@@ -13,6 +13,8 @@ from fcgboost.arrays import ClassLabels, Codes
 from fcgboost.training.dataset import DataSet, held_out_rows
 from fcgboost.training.settings import CrossValidation
 
+__all__ = ["Split", "n_folds_for"]
+
 # Small data have more folds: their members lack fewer of the rows, and paths take little time. The
 # largest have one held-out part. Entries are rows times columns times outputs: how many two classes
 # may have, and several, whose outputs each learn atoms of their own.
