@@ -1,7 +1,8 @@
 """How large and how dense the code is, by folder: `make sizes`.
 
     python -m benchmarks.sizes           # print the figures
-    python -m benchmarks.sizes --check   # fail where a folder is denser than density.toml allows
+    python -m benchmarks.sizes --check   # fail where a folder is denser than density.toml allows,
+                                         # or has more tokens than it had, and a few per cent
     python -m benchmarks.sizes --update  # write today's figures there, where they are lower
 
 Lines can be joined, so tokens are what counts: those of Python's tokenizer, without comments,
@@ -62,6 +63,10 @@ CORE = (
     "stopping.py",
     "threads.py",
 )
+#: Of the folders of the core, what only backends or explanations use.
+NOT_CORE = {Path("_kernels/rounds.py"), Path("_kernels/shapley.py")}
+#: How much larger a folder may get before its limit has to be raised by hand, with a reason.
+ROOM = 1.03
 OTHER_KINDS = {".js": "JS", ".css": "CSS", ".html": "HTML", ".jinja": "HTML", ".c": "C", ".h": "C"}
 
 
@@ -81,13 +86,18 @@ class Size:
 
     @property
     def densities(self) -> dict[str, float]:
-        """What the ratchet holds: every figure is better if it is lower."""
+        """How dense the files are: every figure is better if it is lower."""
         return {
             "tokens_per_line": self.tokens / max(1, self.lines),
             "tokens_per_statement": self.tokens / max(1, self.statements),
             "tuple_assignments_per_100_lines": 100.0 * self.tuple_assignments / max(1, self.lines),
             "any_per_1000_tokens": 1000.0 * self.anys / max(1, self.tokens),
         }
+
+    @property
+    def figures(self) -> dict[str, float]:
+        """What the ratchet holds."""
+        return {"tokens": self.tokens, **self.densities}
 
 
 @dataclass
@@ -196,7 +206,14 @@ def core_of(sizes: dict[Path, Size]) -> Size:
     missing = set(CORE) - {path.parts[0] for path in sizes}
     if missing:
         raise SystemExit(f"benchmarks/sizes.py: CORE names what is not there: {sorted(missing)}")
-    return sum((size for path, size in sizes.items() if path.parts[0] in CORE), Size())
+    parts = (path for path in sizes if path.parts[0] in CORE and path not in NOT_CORE)
+    return sum((sizes[path] for path in parts), Size())
+
+
+def ratcheted_parts(sizes: dict[Path, Size]) -> dict[str, Size]:
+    """Return what has limits: every folder, the core and the whole."""
+    whole = sum(sizes.values(), Size())
+    return {**by_folder(sizes), "core": core_of(sizes), "all": whole}
 
 
 def other_lines(package: Path) -> Counter[str]:
@@ -234,21 +251,20 @@ def report(package: Path = PACKAGE) -> str:
 
 
 def read_limits() -> dict[str, dict[str, float]]:
-    """Return the densities that each folder may have."""
+    """Return the figures that each folder may have."""
     return tomllib.loads(LIMITS.read_text(encoding="utf-8"))
 
 
 def breaches(folders: dict[str, Size], limits: dict[str, dict[str, float]]) -> list[str]:
-    """Return what is denser than it may be; a folder without a limit has that of `all`."""
-    found = []
+    """Return what is denser or larger than it may be; a new folder has the limits of `all`."""
+    problems = []
     for name, size in folders.items():
         allowed = limits.get(name, limits["all"])
-        for figure, value in size.densities.items():
-            if round(value, 1) > allowed[figure]:
-                found.append(
-                    f"{name}: {figure} is {value:.1f}, at most {allowed[figure]} is allowed"
-                )
-    return found
+        for figure, value in size.figures.items():
+            most = allowed[figure] * (ROOM if figure == "tokens" else 1.0)
+            if round(value, 1) > most:
+                problems.append(f"{name}: {figure} is {value:.1f}, at most {most:.1f} is allowed")
+    return problems
 
 
 def ratcheted(
@@ -258,7 +274,7 @@ def ratcheted(
     return {
         name: {
             figure: min(round(value, 1), limits.get(name, {}).get(figure, value))
-            for figure, value in size.densities.items()
+            for figure, value in size.figures.items()
         }
         for name, size in sorted(folders.items())
     }
@@ -267,8 +283,9 @@ def ratcheted(
 def write_limits(limits: dict[str, dict[str, float]]) -> None:
     """Write the limits, a table per folder."""
     lines = [
-        "# How dense the Python of each folder may be: written by `python -m benchmarks.sizes",
-        "# --update`, read by `make lint`. Lower it when the code gets better; never raise it.",
+        "# How large and how dense the Python of each folder may be: written by `python -m",
+        "# benchmarks.sizes --update`, read by `make lint`. Raise no density, and tokens only with",
+        "# a feature that is worth them.",
     ]
     for name, figures in limits.items():
         lines += ["", f"[{name}]"]
@@ -279,12 +296,10 @@ def write_limits(limits: dict[str, dict[str, float]]) -> None:
 def main() -> None:
     """Print, check or update."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--check", action="store_true", help="fail where a folder is too dense")
+    parser.add_argument("--check", action="store_true", help="fail where a folder has grown")
     parser.add_argument("--update", action="store_true", help="lower the limits to today's figures")
     arguments = parser.parse_args()
-    sizes = sizes_by_file(PACKAGE)
-    folders = by_folder(sizes)
-    folders["all"] = sum(sizes.values(), Size())
+    folders = ratcheted_parts(sizes_by_file(PACKAGE))
     if arguments.check:
         sys.exit("\n".join(breaches(folders, read_limits())) or 0)
     if arguments.update:
