@@ -1,4 +1,4 @@
-"""Ours beside others: one split, one table."""
+"""Ours compared with others: one split, one table."""
 
 from importlib.util import find_spec
 from typing import Any
@@ -61,8 +61,7 @@ def test_others_are_given_numbers_and_ours_the_table(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     X, y = make_rows()
-    X["b"] = X["b"].astype(str)
-    X.loc[3, "b"] = "unknown"  # which both take for a missing number
+    X["b"] = pd.Timestamp(2020, 1, 1) + pd.to_timedelta(1000.0 * X["b"], "D")
     seen: dict[str, Any] = {}
     fit = SVC.fit
     monkeypatch.setattr(SVC, "fit", lambda self, X, y: fit(self, seen.setdefault("X", X), y))

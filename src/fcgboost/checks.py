@@ -177,7 +177,6 @@ def _check_table(
             values,
             kind,
             estimator.dayfirst,
-            estimator._accepts_strays,
         )
         for (name, values), kind in zip(table.columns.items(), kinds, strict=True)
     ]

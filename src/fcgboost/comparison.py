@@ -8,31 +8,28 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pkgutil import resolve_name
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.compose import ColumnTransformer
+from sklearn.compose import ColumnTransformer, make_column_selector
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.impute import SimpleImputer
 from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
-from sklearn.utils import check_array
 from threadpoolctl import threadpool_limits
 
 from fcgboost.evaluation import Score, evaluate
-from fcgboost.tables import CategoryColumn, Column, NumberColumn
-from fcgboost.tables.dates import PARTS, part_of_date
-from fcgboost.tables.learning import learn_column
-from fcgboost.tables.opening import open_table
 
 __all__ = ["Comparison", "Row", "compare", "installed_methods"]
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.intp]
+#: A data frame or a sparse matrix.
+Rows: TypeAlias = Any
 # Texts of a column that get a column of their own, the others sharing one.
 _MAX_LEVELS = 32
 
@@ -95,10 +92,7 @@ class Method:
         """Import the class and return a classifier."""
         threads = {} if self.threads is None else {self.threads: n_threads}
         make = resolve_name(self.path)
-        classifier = make(random_state=seed, **threads, **self.parameters)
-        if self.needs == "fcgboost":
-            classifier._accepts_strays = True  # as those of the others do
-        return classifier
+        return make(random_state=seed, **threads, **self.parameters)
 
 
 def _atoms(fitted: BaseEstimator) -> str:
@@ -218,16 +212,16 @@ def compare(
     # XGBoost needs integer classes; the others accept them.
     classes, codes = np.unique(np.asarray(y), return_inverse=True)
     split = {"test_size": test_size, "random_state": random_state}
-    cells, preparation = _read_cells(X)
-    X_train, X_test, cells_train, cells_test, y_train, y_test = train_test_split(
-        X,
-        cells,
+    table = _table_of(X)
+    X_train, X_test, y_train, y_test = train_test_split(
+        table,
         codes,
         stratify=codes,
         **split,
     )
-    train = preparation.fit_transform(cells_train)
-    test = preparation.transform(cells_test)
+    preparation = _preparation(table)
+    train = preparation.fit_transform(X_train)
+    test = preparation.transform(X_test)
     rows = []
     for name in names:
         if watch is not None:
@@ -247,7 +241,7 @@ def compare(
     data = {
         "n_train": len(y_train),
         "n_test": len(y_test),
-        "n_columns": cells.shape[1],
+        "n_columns": table.shape[1],
         "n_features": train.shape[1],
         "classes": {str(name): float(share) for name, share in shares},
         **split,
@@ -256,34 +250,21 @@ def compare(
     return Comparison(data, tuple(rows))
 
 
-def _read_cells(X: object) -> tuple[Array | sparse.csr_matrix, TransformerMixin]:
-    """Return one number per cell, and the transformer that makes columns for the others of it.
-
-    Sparse rows have neither text nor gaps, and stay as they are.
-    """
+def _table_of(X: Rows) -> Rows:
+    """Return sparse rows as they are, anything else as a data frame of pandas."""
     if sparse.issparse(X):
-        matrix = check_array(X, accept_sparse="csr", ensure_min_samples=2)
-        return matrix, FunctionTransformer()
-    columns = []
-    cells = []
-    for name, values in open_table(X, min_rows=2).columns.items():
-        column, numbers, _ = learn_column(name, values, accepts_strays=True)
-        columns.append(column)
-        cells.append(numbers)
-    return np.column_stack(cells), _preparation(columns)
+        return X.tocsr()
+    import pandas as pd
+
+    if hasattr(X, "to_pandas"):  # a table of polars or Arrow
+        return X.to_pandas()
+    return pd.DataFrame(X).infer_objects()
 
 
-def _preparation(columns: Sequence[Column]) -> ColumnTransformer:
-    numbers: list[int] = []
-    dates: list[int] = []
-    levels: list[int] = []
-    for j, column in enumerate(columns):
-        if isinstance(column, CategoryColumn):
-            levels.append(j)
-        elif isinstance(column, NumberColumn):
-            numbers.append(j)
-            if column.unit == "days":
-                dates.append(j)
+def _preparation(table: Rows) -> TransformerMixin:
+    """Return the transformer that makes numbers of a table for the other methods."""
+    if sparse.issparse(table):
+        return FunctionTransformer()
     # A column may be empty in the training part alone.
     fill = SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)
     encode = OneHotEncoder(
@@ -292,16 +273,25 @@ def _preparation(columns: Sequence[Column]) -> ColumnTransformer:
         handle_unknown="infrequent_if_exist",
         sparse_output=False,
     )
+    dates = make_column_selector(dtype_include=["datetime", "datetimetz"])
+    numbers = make_column_selector(dtype_include="number", dtype_exclude="timedelta")
     steps = [
         ("numbers", fill, numbers),
         ("dates", make_pipeline(FunctionTransformer(_parts_of_dates), fill), dates),
-        ("levels", encode, levels),
     ]
-    return ColumnTransformer(steps)
+    return ColumnTransformer(steps, remainder=make_pipeline(FunctionTransformer(_as_texts), encode))
 
 
-def _parts_of_dates(days: Array) -> Array:
-    return np.hstack([part_of_date(part, days) for part in PARTS])
+def _parts_of_dates(dates: Rows) -> Array:
+    columns = []
+    for name in dates:
+        date = dates[name].dt
+        columns += [date.year + date.day_of_year / 366.0, date.month, date.day_of_week, date.hour]
+    return np.column_stack(columns)
+
+
+def _as_texts(levels: Rows) -> Rows:
+    return levels.astype(str)
 
 
 def _check_methods(names: Sequence[str]) -> list[str]:
@@ -320,7 +310,7 @@ def _check_methods(names: Sequence[str]) -> list[str]:
 
 
 #: Rows and the codes of their classes.
-_Part = tuple[Any, Codes]
+_Part = tuple[Rows, Codes]
 
 
 def _run(

@@ -177,6 +177,16 @@ class Description:
         return self.is_preset and is_free and classifier.cv is not None
 
     @property
+    def k0(self) -> int:
+        """The number of steps that theory suggests for the training data."""
+        return int(self.classifier._k0_)
+
+    @property
+    def has_background(self) -> bool:
+        """Whether the classifier holds training rows to explain predictions against."""
+        return self.classifier._background() is not None
+
+    @property
     def endings(self) -> list[Status]:
         """Why the paths ended."""
         statuses = [member.status for member in self.members]

@@ -84,8 +84,6 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
     _table_columns_: tuple[Column, ...] | None = None
     #: What the model file said.
     _loaded_: Loaded | None = None
-    #: Whether stray text in a numeric column counts as missing instead of being an error.
-    _accepts_strays = False
 
     _unfitted = "This %(name)s is not fitted yet. Call 'fit' first."
 

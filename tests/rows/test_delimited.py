@@ -35,7 +35,7 @@ def test_the_separator_is_found(tmp_path, separator, name) -> None:
 def test_strays_among_numbers_with_decimal_commas_are_the_only_gaps(tmp_path) -> None:
     outputs = (NumberOutput(fill=2.0), NumberOutput("missing"))
     encoder = Encoder()
-    encoder.columns_ = [NumberColumn("n", outputs, accepts_text=True)]
+    encoder.columns_ = [NumberColumn("n", outputs)]
     path = put(tmp_path, "a.csv", "n;t\n1,5;x\nunknown;x\n-,25e1;x\n")
     assert encoded(path, encoder).tolist() == [[1.5, 0.0], [2.0, 1.0], [-2.5, 0.0]]
 

@@ -19,8 +19,7 @@ class Encoder:
     def fit(self, X):
         columns, notes = [], []
         for name, values in open_table(X, min_rows=2).columns.items():
-            options = {"dayfirst": self.dayfirst, "accepts_strays": True}
-            column, cells, said = learn_column(name, values, **options)
+            column, cells, said = learn_column(name, values, dayfirst=self.dayfirst)
             columns.append(with_outputs(column, cells))
             notes += said
         self.columns_, self.notes_ = tuple(columns), tuple(notes)

@@ -8,34 +8,35 @@ import pandas as pd
 import pytest
 
 from fcgboost.tables import CategoryColumn
-from tests.suites.tables import encode, learn, notes_on, numbers
+from fcgboost.tables.cells import ColumnError
+from tests.suites.tables import encode, learn, notes_on
 
 
-def test_a_few_stray_texts_leave_a_column_one_of_numbers() -> None:
-    texts = [f"{i}.5" for i in range(99)] + ["unknown", ""]
-    column = learn(pd.Series(texts, dtype=object))
-    assert column == numbers(49.5, True, accepts_text=True)
-    note = "'a': 99 of 100 values are numbers, but not 'unknown'; these count as missing."
-    assert notes_on(texts) == (note,)
-    assert encode(column, np.array(["3", "n.a.", 4.0, None], dtype=object)).tolist() == [
-        *([3.0, 0.0], [49.5, 1.0], [4.0, 0.0], [49.5, 1.0]),
+@pytest.mark.parametrize(
+    ("cells", "told"),
+    [
+        ([f"{i}.5" for i in range(99)] + ["unknown", ""], "99 of 100 values are numbers"),
+        ([*range(40), "none", "?"], "40 of 42 values are numbers, but not 'none', '?'"),
+        ([*range(40), [3], (4,)], "40 of 42 values are numbers"),
+        ([f"1970-01-{day:02}" for day in range(2, 31)] + ["soon"], "29 of 30 values are dates"),
+    ],
+    ids=["texts", "mixed", "lists", "dates"],
+)
+def test_a_few_stray_texts_among_numbers_or_dates_are_an_error(cells, told) -> None:
+    with pytest.raises(ColumnError, match=f"'a': {told}"):
+        learn(pd.Series(cells, dtype=object))
+
+
+def test_a_column_of_numbers_takes_nothing_else() -> None:
+    column = learn(pd.Series(["1.5", "2.5", ""] * 9, dtype=object))
+    assert encode(column, np.array(["3", 4.0, None], dtype=object)).tolist() == [
+        *([3.0, 0.0], [4.0, 0.0], [2.0, 1.0]),
     ]
-    mixed = pd.Series([*range(40), "none", "?"], dtype=object)
-    assert learn(mixed) == numbers(19.5, True, accepts_text=True)
-    assert notes_on(mixed)[0].endswith("but not 'none', '?'; these count as missing.")
-    assert learn(pd.Series([*range(40), [3], (4,)], dtype=object)) == learn(mixed)
     with pytest.raises(ValueError, match="is infinite"):
         column.read(np.array(["inf"], dtype=object))
-    with pytest.raises(ValueError, match="is not a number"):
-        column.read(np.array([datetime.date(2020, 1, 1)], dtype=object))
-
-
-def test_a_few_stray_texts_leave_a_column_one_of_dates() -> None:
-    texts = [f"1970-01-{day:02}" for day in range(2, 31)] + ["soon"]
-    column = learn(pd.Series(texts, dtype=object))
-    assert column == numbers(15.0, True, "days", [("weekday", 3.0)], accepts_text=True)
-    note = "'a': 29 of 30 values are dates, but not 'soon'; these count as missing."
-    assert notes_on(texts) == (note,)
+    for cell in (datetime.date(2020, 1, 1), "n.a."):
+        with pytest.raises(ValueError, match="is not a number"):
+            column.read(np.array([cell], dtype=object))
 
 
 @pytest.mark.parametrize(

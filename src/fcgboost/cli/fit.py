@@ -104,8 +104,7 @@ def run(options: argparse.Namespace) -> None:
     from fcgboost.cli.inputs import read_labelled
     from fcgboost.evaluation import Evaluation
     from fcgboost.io import save_model
-    from fcgboost.rows import write_rows
-    from fcgboost.tables.cells import ColumnError
+    from fcgboost.rows import ColumnError, write_rows
 
     import pyarrow as pa  # isort: skip
 

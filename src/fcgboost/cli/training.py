@@ -10,13 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from sklearn.base import clone
 from sklearn.model_selection import train_test_split
 
 from fcgboost import FCGBoostClassifier, Status, Step
 from fcgboost.cli import console
-from fcgboost.tables.learning import learn_column
 from fcgboost.wording import count
 
 if TYPE_CHECKING:
@@ -82,7 +80,7 @@ def train(
         classifier.set_callbacks(watch).fit(X, y)
         classifier.set_callbacks()
     seconds = time.perf_counter() - start
-    for note in (*_notes(classifier, X), *(str(warning.message) for warning in caught)):
+    for note in (*classifier.notes_, *(str(warning.message) for warning in caught)):
         console.note(note)
     statuses = [member.status for member in classifier.members_]
     status = statuses[0]
@@ -99,11 +97,3 @@ def train(
         "seconds": seconds,
         "time_limit": classifier.time_limit,
     }
-
-
-def _notes(classifier: FCGBoostClassifier, X: pd.DataFrame) -> list[str]:
-    """Say which columns are left out, and which may not be what they seem."""
-    if classifier._table_columns_ is not None or sparse.issparse(X):
-        return list(classifier.notes_)
-    # Where all columns are numbers, the fit does not look at them one by one.
-    return [note for name in X for note in learn_column(name, X[name]).notes]

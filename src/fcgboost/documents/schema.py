@@ -224,7 +224,6 @@ class NumberRecord(Record, tag_field="kind", tag="number"):
     name: str
     unit: Unit
     style: Style
-    accepts_text: bool
 
 
 class CategoryRecord(Record, tag_field="kind", tag="category"):

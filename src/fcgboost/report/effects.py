@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from fcgboost.report.models import Array, EvaluatedRows, FittedModel
-from fcgboost.tables import CategoryColumn
 
 _N_VALUES = 25
 _MOST_ROWS = 300
@@ -37,7 +36,7 @@ def find_dependences(model: FittedModel, evaluation: EvaluatedRows, most: int) -
     scikit-learn's `partial_dependence` sets one feature at a time, and a column may be several.
     """
     fitted = [member.model for member in model.members]
-    n_products = sum(one.n_atoms * len(one.scale) for one in fitted)
+    n_products = sum(member.n_atoms * len(member.scale) for member in fitted)
     if not 0 < n_products <= _MOST_PRODUCTS:
         return []
     numbers = evaluation.numbers(evaluation.sample(_MOST_ROWS))
@@ -51,11 +50,12 @@ def _dependence(model: FittedModel, numbers: Array, position: int) -> Dependence
     cells = numbers[~is_gap, position]
     settings = np.array([])
     values: list[str] | Array = settings
-    if isinstance(column, CategoryColumn):
-        counts = np.bincount(cells.astype(np.intp), minlength=len(column.levels))
-        frequent = np.argsort(-counts[: len(column.levels)], kind="stable")
+    levels = getattr(column, "levels", None)  # of a category
+    if levels is not None:
+        counts = np.bincount(cells.astype(np.intp), minlength=len(levels))
+        frequent = np.argsort(-counts[: len(levels)], kind="stable")
         settings = np.sort(frequent[:_MOST_LEVELS])
-        values = [column.levels[code] for code in settings]
+        values = [levels[code] for code in settings]
         if is_gap.any():
             settings = np.append(settings, np.nan)
             values.append("missing")

@@ -234,7 +234,7 @@ def _making(model: FittedModel) -> list[Block]:
     classifier = model.classifier
     facts = {
         **_path_facts(model),
-        "loss": repr(classifier._loss_),
+        "loss": str(classifier.loss),
         "link": "of the loss" if classifier.link_ is None else repr(classifier.link_),
         "k₀ (theory)": count(model.k0),
         **_recorded_facts(model),
@@ -257,9 +257,10 @@ def _path_facts(model: FittedModel) -> dict[str, str]:
     member = model.members[0]
     dictionary = member.model.dictionary
     is_union = isinstance(dictionary, UnionDictionary)
-    given = model.classifier.dictionary
+    setting = model.classifier.dictionary
+    union = f"{setting}: {dictionary_name(dictionary)}"
     return {
-        "dictionary": f"{given}: {dictionary_name(dictionary)}" if is_union else repr(dictionary),
+        "dictionary": union if is_union else repr(dictionary),
         "ridge penalty λ": number(member.l2),
     }
 

@@ -15,7 +15,6 @@ from fcgboost.inspection import Description
 from fcgboost.members import decision_of
 from fcgboost.plotting.paths import path_length
 from fcgboost.prediction import BaseFCGBoost
-from fcgboost.tables.opening import as_array
 from fcgboost.wording import listed
 
 Array = NDArray[np.float64]
@@ -41,11 +40,6 @@ class FittedModel(Description):
     @property
     def classes(self) -> Labels:
         return self.classifier.classes_
-
-    @property
-    def k0(self) -> int:
-        """The number of steps that theory suggests for the training data."""
-        return int(self.classifier._k0_)
 
     @property
     def has_proba(self) -> bool:
@@ -109,7 +103,8 @@ def evaluate_model(model: FittedModel, X: Rows, y: ArrayLike) -> EvaluatedRows:
     if hasattr(X, "column_names"):  # an Arrow table
         X = X.to_pandas()
     elif not hasattr(X, "columns"):  # no data frame of any library
-        X = X.tocsr() if sparse.issparse(X) else np.asarray(as_array(X))
+        # Among texts numbers stay numbers.
+        X = X.tocsr() if sparse.issparse(X) else np.asarray(X, getattr(X, "dtype", object))
     truth = np.asarray(y)
     if truth.ndim != 1 or len(truth) != X.shape[0] or len(truth) == 0:
         raise ValueError(

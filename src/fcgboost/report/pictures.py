@@ -10,6 +10,7 @@ from sklearn.preprocessing import FunctionTransformer
 
 from fcgboost import plotting
 from fcgboost.colors import CLASS_COLORS, PALETTE
+from fcgboost.inspection import kind_of
 from fcgboost.plotting.base import legend_below, set_labels
 from fcgboost.plotting.boundaries import like
 from fcgboost.plotting.influence import meaning_of_influence
@@ -20,7 +21,6 @@ from fcgboost.report.models import Array, EvaluatedRows, FittedModel, Rows
 from fcgboost.report.path import Panels
 from fcgboost.report.reasons import Reasons
 from fcgboost.report.text import label, percent, quoted
-from fcgboost.tables import Column, NumberColumn
 from fcgboost.wording import count, shortened
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def draw_boundary(model: FittedModel, evaluation: EvaluatedRows) -> list[Picture
     """Draw the decision boundary of a model that uses two numeric columns and no other."""
     used = [j for j, column in enumerate(model.columns) if column.n_outputs]
     columns = [model.columns[j] for j in used]
-    are_numbers = all(isinstance(column, NumberColumn) for column in columns)
+    are_numbers = all(column.kind == "number" for column in columns)
     if len(used) != 2 or not are_numbers or len(model.classes) > _MOST_REGIONS:
         return []
     rows = evaluation.sample(_MOST_POINTS, of_classes=True)
@@ -173,7 +173,7 @@ def _dependence(model: FittedModel, dependence: Dependence, name: str) -> Pictur
                 color=color,
                 label=shortened(label(classes[code]), 40),
             )
-        _name_values(ax, column, dependence.values)
+        _name_values(ax, dependence.values, is_date=kind_of(column) == "date")
         set_labels(ax, title, f"mean {unit}")
         if not is_pair:
             legend_below(ax)
@@ -186,12 +186,12 @@ def _dependence(model: FittedModel, dependence: Dependence, name: str) -> Pictur
     )
 
 
-def _name_values(ax: Axes, column: Column, values: list[str] | Array) -> None:
+def _name_values(ax: Axes, values: list[str] | Array, is_date: bool) -> None:
     """Label the axis with levels or dates."""
     if isinstance(values, list):
         names = [shortened(value, 14) for value in values]
         turned = 90 if sum(map(len, names)) > _LONGEST_LEVELS else 0
         ax.set_xticks(np.arange(len(values)), names, rotation=turned)
-    elif isinstance(column, NumberColumn) and column.unit == "days":
+    elif is_date:
         ax.locator_params(axis="x", nbins=4, integer=True)
         ax.xaxis.set_major_formatter(lambda day, _: str(np.datetime64(int(day), "D")))

@@ -48,7 +48,7 @@ def find_reasons(model: FittedModel, evaluation: EvaluatedRows, row: int | None)
     if row is None:
         row = int(worst[0]) if len(worst) else 0
     rows = np.append(worst, row)
-    has_rows = classifier._background() is not None
+    has_rows = model.has_background
     explanation = classifier.explain(
         evaluation.rows(rows), background=None if has_rows else evaluation.X
     )

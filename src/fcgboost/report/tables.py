@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 
 import numpy as np
-from scipy import sparse
 
 from fcgboost.inspection import encoding_of, kind_of
 from fcgboost.plotting.influence import meaning_of_influence
@@ -13,8 +12,6 @@ from fcgboost.report.blocks import Cell, Column, Table
 from fcgboost.report.models import EvaluatedRows, FittedModel, Labels
 from fcgboost.report.reasons import MOST_MISTAKES, Reasons
 from fcgboost.report.text import label, percent
-from fcgboost.tables.columns import why_left_out
-from fcgboost.tables.opening import open_table
 from fcgboost.wording import count, fixed, shortened
 
 _UNKNOWN = "unknown to the model"
@@ -125,12 +122,11 @@ def mistake_table(model: FittedModel, evaluation: EvaluatedRows, reasons: Reason
 def id_columns(model: FittedModel, evaluation: EvaluatedRows) -> dict[str, Labels]:
     """Return the columns that the model leaves out and that tell every row apart."""
     ids: dict[str, Labels] = {}
-    if sparse.issparse(evaluation.X):
-        return ids
-    columns = open_table(evaluation.X, 1).columns
+    X = evaluation.X
+    labels = {str(label): label for label in getattr(X, "columns", ())}
     for column in model.columns:
-        if why_left_out(column) and column.name in columns:
-            cells = np.asarray(columns[column.name], dtype=object)
+        if kind_of(column) == "left out" and column.name in labels:
+            cells = np.asarray(X[labels[column.name]], dtype=object)
             if len(set(map(str, cells))) == len(cells) > 1:
                 ids[column.name] = cells
     return ids

@@ -8,6 +8,7 @@ from pathlib import Path
 from numpy.typing import ArrayLike
 
 from fcgboost.arrays import ClassLabels, Rows
+from fcgboost.tables.cells import ColumnError
 
 try:
     from fcgboost.rows.batches import Batch, model_batches
@@ -20,7 +21,15 @@ except ImportError as error:
         name=error.name,
     ) from error
 
-__all__ = ["Batch", "RowFile", "model_batches", "open_rows", "read_table", "write_rows"]
+__all__ = [
+    "Batch",
+    "ColumnError",
+    "RowFile",
+    "model_batches",
+    "open_rows",
+    "read_table",
+    "write_rows",
+]
 
 
 def read_table(

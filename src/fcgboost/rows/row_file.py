@@ -17,8 +17,8 @@ from fcgboost.arrays import ClassLabels, Flags, Rows
 from fcgboost.rows.limits import Source, explained
 from fcgboost.rows.texts import Dialect, Strays, label_texts, labels_of, values_for, values_of
 from fcgboost.tables import Column
-from fcgboost.tables.learning import wanted_kinds
-from fcgboost.tables.opening import closest
+from fcgboost.tables.learning import learn_column, wanted_kinds
+from fcgboost.tables.opening import closest, is_table
 from fcgboost.wording import shortened
 
 #: Columns that messages list.
@@ -122,6 +122,10 @@ class RowFile:
         if len(rows) > 0:
             cell = f"row {rows[0] + 1}, column {numbers.columns[columns[0]]!r}"
             raise ValueError(f"{self.name}, {cell}: the number is infinite.")
+        if not is_table(X):  # numbers alone, which no fit looks at one by one
+            for name in X:
+                for note in learn_column(name, X[name]).notes:
+                    self.source.tell(note)
         return X, y
 
     def batches(

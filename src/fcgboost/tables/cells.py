@@ -179,22 +179,17 @@ def numbers_in(
     values: ColumnLike,
     unit: str,
     style: Style,
-    accepts_text: bool,
 ) -> Array:
     """Return a column as floats, NaN where it is missing.
 
     Dates are numbers only where the unit is "days". A text that is not a number, such as "unknown",
-    counts as missing if text is accepted; else it is a ValueError, as infinity always is.
+    is a ValueError, as infinity is.
     """
     column = read_column(values)
     if isinstance(column, Cells) or (column.dtype.kind == "M" and unit != "days"):
         column = factorize(column)
         parsed = [number_of(cell, unit, style) for cell in column.distinct]
-        accepted = ("text", None) if accepts_text else ()
-        is_bad = [
-            number is None and dtype_of_type(type(cell)) not in accepted
-            for number, cell in zip(parsed, column.distinct, strict=True)
-        ]
+        is_bad = [number is None for number in parsed]
         problem = "is not a date" if unit == "days" else "is not a number"
         _refuse(
             np.array(is_bad, dtype=bool)[column.codes],

@@ -103,14 +103,11 @@ class NumberColumn(Column):
     unit : {"number", "days"}
     style : {"", "decimal comma", "day first", "month first"}
         How texts are written that are numbers or dates.
-    accepts_text : bool
-        Whether a text that is not a number counts as missing; else it is an error.
     """
 
     outputs: tuple[NumberOutput, ...] = (NumberOutput(),)
     unit: Unit = "number"
     style: cells.Style = ""
-    accepts_text: bool = False
 
     def _name_of(self, output: NumberOutput | LevelOutput) -> str:
         if not isinstance(output, NumberOutput) or output.part != "value":
@@ -124,7 +121,6 @@ class NumberColumn(Column):
             values,
             self.unit,
             self.style,
-            self.accepts_text,
         )
 
     def encode(self, numbers: Array) -> list[Array]:

@@ -118,9 +118,8 @@ def learn_column(
     raw: ColumnLike,
     wanted: Wanted = "from_dtype",
     dayfirst: bool | None = None,
-    accepts_strays: bool = False,
 ) -> LearnedColumn:
-    """Decide what a column holds, and read it; stray texts are an error, or count as missing."""
+    """Decide what a column holds, and read it; stray texts are an error."""
     values = cells.read_column(raw)
     wanted = declared(wanted, getattr(raw, "dtype", None) or getattr(raw, "type", ""))
     notes: list[str] = []
@@ -131,7 +130,6 @@ def learn_column(
             levels=Levels.of(values),
             wanted=wanted,
             dayfirst=dayfirst,
-            accepts_strays=accepts_strays,
         )
     else:
         column = NumberColumn(name, unit=unit_of_dtype(values.dtype) or "number")
@@ -149,7 +147,6 @@ def choose_column(
     levels: Levels,
     wanted: Wanted,
     dayfirst: bool | None = None,
-    accepts_strays: bool = False,
 ) -> ChosenColumn:
     """Decide how a column with these levels is read, as `learn_column` does."""
     if not levels.units:
@@ -165,19 +162,14 @@ def choose_column(
         unit, style = parsed
         words = PLURALS[unit]
         note = f"{name!r} holds {words} as text: they are read as {words}."
-        # Stray text may occur only in later rows.
-        column = NumberColumn(name, unit=unit, style=style, accepts_text=accepts_strays)
+        column = NumberColumn(name, unit=unit, style=style)
         return ChosenColumn(column, [note])
     main_unit = almost_all(levels)
     if main_unit is not None:
-        strays = _describe_strays(name, levels, main_unit)
-        if not accepts_strays:
-            raise ColumnError(
-                f"Column {strays}. Correct those cells or make them missing, or list the column in "
-                "categorical_features."
-            )
-        column = NumberColumn(name, unit=main_unit, accepts_text=True)
-        return ChosenColumn(column, [f"{strays}; these count as missing."])
+        raise ColumnError(
+            f"Column {_describe_strays(name, levels, main_unit)}. Correct those cells or make "
+            "them missing, or list the column in categorical_features."
+        )
     if wanted == "number":
         text = next(iter(levels.counts))
         raise ValueError(
