@@ -110,7 +110,7 @@ def texts(folder: Path) -> Iterator[tuple[str, str]]:
         with contextlib.chdir(folder):
             yield "help", said(["--help"])
             for name in command_names():
-                yield f"help {name}", said([name, "--help"])
+                yield f"help-{name}", said([name, "--help"])
             for name, command in COMMANDS.items():
                 yield name, without_numbers(said(shlex.split(command)))
             yield "page", page_text(folder / "report.html")
@@ -134,7 +134,7 @@ def page_text(path: Path) -> str:
 
 def names() -> list[str]:
     """Return the names of all texts."""
-    return ["help", *(f"help {name}" for name in command_names()), *COMMANDS, "page", "faults"]
+    return ["help", *(f"help-{name}" for name in command_names()), *COMMANDS, "page", "faults"]
 
 
 def stored(name: str) -> str:
