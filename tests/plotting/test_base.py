@@ -83,8 +83,10 @@ def test_the_errors_of_an_unfitted_path_are_an_error() -> None:
 
 @pytest.mark.parametrize("draw", OURS)
 def test_what_only_our_classifiers_have_is_not_drawn_of_others(draw: Draw, ax: Axes) -> None:
-    for other in (SVC().fit(X, y), make_pipeline(StandardScaler(), SVC()).fit(X, y)):
-        with pytest.raises(TypeError, match=r"draws fitted classifiers of fcgboost.*got SVC"):
+    relu = FCGBoostClassifier("relu", max_iter=2, random_state=0)
+    for other in (SVC().fit(X, y), make_pipeline(StandardScaler(), relu).fit(X, y)):
+        kind = type(other).__name__
+        with pytest.raises(TypeError, match=rf"draws fitted classifiers of fcgboost, got {kind}"):
             draw(other, ax)
 
 

@@ -15,7 +15,7 @@ from sklearn.datasets import make_blobs
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
 from fcgboost import FCGBoostClassifier
@@ -155,15 +155,14 @@ def test_columns_of_a_data_frame_name_the_axes(frame: type, ax: Axes) -> None:
     assert legend_texts(ax) == ["label ill", "label well", "decision boundary"]
 
 
-def test_a_pipeline_shows_its_atoms_only_in_the_units_they_are_in(ax: Axes) -> None:
-    table = pd.DataFrame(X, columns=["a", "b"])
+def test_a_pipeline_has_a_boundary_and_neither_atoms_nor_steps(ax: Axes) -> None:
     boost = FCGBoostClassifier("gauss", max_iter=3, random_state=0)
-    same = make_pipeline(FunctionTransformer(), boost)
-    moved = make_pipeline(StandardScaler(), FCGBoostClassifier("gauss", max_iter=3, random_state=0))
-    shown = DecisionBoundaryDisplay.from_estimator(same.fit(table, y), table, y, k=2, ax=ax)
-    assert_allclose(shown.atoms.places, same[-1].atoms_[:2, :2])
-    hidden = DecisionBoundaryDisplay.from_estimator(moved.fit(X, y), X, y, ax=Figure().subplots())
-    assert hidden.atoms is None
+    pipe = make_pipeline(StandardScaler(), boost).fit(X, y)
+    display = DecisionBoundaryDisplay.from_estimator(pipe, X, y, ax=ax)
+    assert display.atoms is None
+    assert len(display.boundary_) == 1
+    with pytest.raises(TypeError, match="got Pipeline: of a Pipeline pass the last step"):
+        DecisionBoundaryDisplay.from_estimator(pipe, X, y, k=2, ax=ax)
 
 
 def test_sparse_points_are_drawn_as_dense_ones(model: FCGBoostClassifier, ax: Axes) -> None:

@@ -9,8 +9,6 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 from numpy.testing import assert_allclose
 from scipy import sparse
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 from fcgboost import FCGBoostClassifier
 from fcgboost.colors import CLASS_COLORS, GREEN, GREY
@@ -18,7 +16,7 @@ from fcgboost.explanation import Explanation
 from fcgboost.plotting import ContributionDisplay
 from fcgboost.plotting.contributions import signed
 from tests.suites.pages import mixed
-from tests.suites.pictures import BLOBS, COLORS, X, legend_texts, lines_of, y
+from tests.suites.pictures import BLOBS, X, legend_texts, lines_of, y
 
 
 def labels_of(ax: Axes) -> list[str]:
@@ -127,19 +125,6 @@ def test_sparse_rows_and_lists_are_drawn_like_dense_ones(model: FCGBoostClassifi
         assert_allclose(display.values, dense.values, atol=1e-12)
         assert list(display.names) == ["feature 1", "feature 2"]
         assert display.cells == dense.cells
-
-
-def test_of_a_pipeline_what_the_classifier_sees_is_drawn() -> None:
-    frame = pd.DataFrame(BLOBS, columns=["a", "b"])
-    pipe = make_pipeline(StandardScaler(), FCGBoostClassifier("gauss", max_iter=4, random_state=0))
-    pipe.fit(frame, COLORS)
-    display = ContributionDisplay.from_estimator(pipe, frame, row=5, background=frame[:9])
-    Z = pipe[:-1].transform(frame)
-    expected = pipe[-1].explain(Z[5:6], background=Z[:9])
-    code = expected.values[0].sum(axis=0) + expected.base_values[0]
-    assert_allclose(display.values, expected.values[0][:, code.argmax()], atol=1e-12)
-    assert list(display.names) == ["a", "b"]
-    assert display.cells == [f"{value:.4g}".replace("-", "−") for value in Z[5]]
 
 
 def test_one_column_and_long_names_keep_their_value_in_sight() -> None:

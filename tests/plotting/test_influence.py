@@ -9,8 +9,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.inspection import PartialDependenceDisplay, permutation_importance
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 from fcgboost import FCGBoostClassifier
 from fcgboost.dictionaries import GaussDictionary, ReluDictionary, UnionDictionary
@@ -45,15 +43,6 @@ def test_error_bars_have_the_lengths_given(ax: Axes) -> None:
     order = np.argsort(-means, kind="stable")
     spans = [segment[:, 0] for segment in bars.get_segments()]
     assert_allclose(spans, means[order, None] + np.outer(deviations[order], [-1.0, 1.0]))
-
-
-def test_a_pipeline_has_slopes_of_the_columns_that_the_classifier_sees(ax: Axes) -> None:
-    pipe = make_pipeline(
-        StandardScaler().set_output(transform="pandas"),
-        FCGBoostClassifier("relu", max_iter=8, random_state=0),
-    )
-    display = FeatureInfluenceDisplay.from_estimator(pipe.fit(make_table(), y), ax=ax)
-    assert display.names == ["noise", "first", "second"]
 
 
 def test_partial_dependence_of_scikit_learn_takes_our_classifiers(ax: Axes) -> None:

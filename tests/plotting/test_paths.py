@@ -9,10 +9,7 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.compose import make_column_transformer
 from sklearn.metrics import get_scorer
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder
 
 from fcgboost import FCGBoostClassifier, load_model, theory_steps
 from fcgboost.colors import DICTIONARY_COLORS
@@ -204,15 +201,13 @@ def test_steps_of_several_classes_bring_several_atoms(
     assert_array_equal(by_steps.lines_["test"].get_xdata(), np.arange(1, len(counts) + 1))
 
 
-def test_a_pipelines_path_is_that_of_its_classifier_on_encoded_rows(ax: Axes) -> None:
+def test_a_path_can_be_drawn_by_any_score_of_tables(ax: Axes) -> None:
     table = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "c": np.where(X[:, 0] > 0.5, "p", "q")})
-    encoder = make_column_transformer((OneHotEncoder(), ["c"]), remainder="passthrough")
-    pipe = make_pipeline(encoder, FCGBoostClassifier("relu", max_iter=4, random_state=0))
-    pipe.fit(table, y)
-    display = PathDisplay.from_estimator(pipe, table, y, ax=ax)
-    assert_allclose(display.curves["test"], path_error(pipe[-1], pipe[:-1].transform(table), y))
-    display = PathDisplay.from_estimator(pipe, table, y, metric="roc_auc", ax=Figure().subplots())
-    assert display.curves["test"][-1] == pytest.approx(get_scorer("roc_auc")(pipe, table, y))
+    clf = FCGBoostClassifier("relu", max_iter=4, random_state=0).fit(table, y)
+    display = PathDisplay.from_estimator(clf, table, y, ax=ax)
+    assert_allclose(display.curves["test"], path_error(clf, table, y))
+    display = PathDisplay.from_estimator(clf, table, y, metric="roc_auc", ax=Figure().subplots())
+    assert display.curves["test"][-1] == pytest.approx(get_scorer("roc_auc")(clf, table, y))
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
-from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from fcgboost.colors import PALETTE
@@ -62,24 +61,22 @@ class Display:
         return ax
 
     @classmethod
-    def _split(cls, estimator: BaseEstimator) -> tuple[Pipeline | None, BaseEstimator]:
-        """Return the steps before a fitted classifier, if any, and the classifier."""
+    def _check(cls, estimator: BaseEstimator) -> None:
+        """Raise an error without matplotlib, and for an estimator that is not fitted."""
         load_pyplot(cls)
         check_is_fitted(estimator)
-        if not isinstance(estimator, Pipeline):
-            return None, estimator
-        return estimator[:-1] or None, estimator[-1]
 
     @classmethod
-    def _split_boosted(cls, estimator: BaseEstimator) -> tuple[Pipeline | None, BaseFCGBoost]:
-        """Split an estimator whose classifier must be one of this package."""
-        before, classifier = cls._split(estimator)
-        if not isinstance(classifier, BaseFCGBoost):
+    def _check_boosted(cls, estimator: BaseEstimator) -> BaseFCGBoost:
+        """Return a fitted classifier of this package."""
+        cls._check(estimator)
+        if not isinstance(estimator, BaseFCGBoost):
             raise TypeError(
-                f"{cls.__name__} draws fitted classifiers of fcgboost, or a Pipeline that ends in "
-                f"one, got {type(classifier).__name__}."
+                f"{cls.__name__} draws fitted classifiers of fcgboost, got "
+                f"{type(estimator).__name__}: of a Pipeline pass the last step, and the rows that "
+                "the steps before it return."
             )
-        return before, classifier
+        return estimator
 
 
 def load_pyplot(display: type) -> ModuleType:
@@ -188,12 +185,8 @@ def label_name(value: object) -> str:
     return str(value).removesuffix(".0")
 
 
-def feature_names(
-    before: Pipeline | None, classifier: BaseFCGBoost, X: ArrayLike | None = None
-) -> list[str]:
-    """Return the names of the columns that the classifier sees."""
-    if before is not None:
-        return [str(name) for name in before.get_feature_names_out()]
+def feature_names(classifier: BaseFCGBoost, X: ArrayLike | None = None) -> list[str]:
+    """Return the names of the columns of a classifier."""
     names = vars(classifier).get("feature_names_in_", getattr(X, "columns", None))
     if names is None:
         names = [f"feature {i}" for i in range(1, classifier.n_features_in_ + 1)]

@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike
 from scipy.ndimage import gaussian_filter
 from sklearn import inspection
 from sklearn.base import BaseEstimator
-from sklearn.pipeline import make_pipeline
 from sklearn.utils.validation import check_array, check_consistent_length
 
 from fcgboost.arrays import Rows, to_numpy
@@ -106,9 +105,9 @@ class DecisionBoundaryDisplay(base.Display):
         y : array-like of shape (n_samples,) or None, default=None
             Without labels no points are drawn.
         k : int or None, default=None
-            Draw the model after k steps of its path.
+            Draw the model of a classifier of this package after k steps of its path.
         atoms : bool, default=True
-            Whether to draw the atoms, if they have a position.
+            Whether to draw the atoms of a classifier of this package, if they have a position.
         true_boundary : callable or None, default=None
             Maps the first feature to the second on the true boundary, which is drawn dashed.
         grid_resolution : int, default=300
@@ -121,10 +120,8 @@ class DecisionBoundaryDisplay(base.Display):
         from matplotlib.figure import Figure
 
         if k is not None:
-            before, classifier = cls._split_boosted(estimator)
-            short = classifier.truncate(k)
-            estimator = short if before is None else make_pipeline(before, short)
-        before, classifier = cls._split(estimator)
+            estimator = cls._check_boosted(estimator).truncate(k)
+        cls._check(estimator)
         points = to_numpy(check_array(X, accept_sparse="csr", dtype=np.float64))
         names = getattr(X, "columns", ("feature 1", "feature 2"))
         surface = inspection.DecisionBoundaryDisplay.from_estimator(
@@ -145,10 +142,8 @@ class DecisionBoundaryDisplay(base.Display):
             threshold=0.0 if has_decision else 0.5,
             true_boundary=true_boundary,
         )
-        # What changes the rows moves the atoms to where this plane does not show them.
-        is_same = before is None or np.array_equal(before.transform(X), points)
-        if atoms and is_same and isinstance(classifier, BaseFCGBoost):
-            display.atoms = atom_positions(classifier.members_, points)
+        if atoms and isinstance(estimator, BaseFCGBoost):
+            display.atoms = atom_positions(estimator.members_, points)
         if y is not None:
             check_consistent_length(points, y)
             display.points = points

@@ -66,8 +66,7 @@ class ContributionDisplay(base.Display):
 
         Parameters
         ----------
-        estimator : fitted classifier of this package, or Pipeline that ends in one
-            In a Pipeline, what the classifier sees is drawn.
+        estimator : fitted classifier of this package
         X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
         row : int, default=0
         background : like X, or None, default=None
@@ -77,13 +76,9 @@ class ContributionDisplay(base.Display):
         **kwargs :
             For `plot`.
         """
-        before, classifier = cls._split_boosted(estimator)
-        names = base.feature_names(before, classifier, X)
-        rows = _one_row(X, row)
-        if before is not None:
-            rows = before.transform(rows)
-            background = None if background is None else before.transform(background)
-        explanation = classifier.explain(rows, background=background)
+        classifier = cls._check_boosted(estimator)
+        names = base.feature_names(classifier, X)
+        explanation = classifier.explain(_one_row(X, row), background=background)
         return cls.from_explanation(
             replace(explanation, feature_names=names),
             classes=classifier.classes_,

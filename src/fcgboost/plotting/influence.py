@@ -49,15 +49,14 @@ class FeatureInfluenceDisplay(base.Display):
 
         Parameters
         ----------
-        estimator : fitted classifier of this package, or Pipeline that ends in one
-            In a Pipeline, features are those the classifier sees.
+        estimator : fitted classifier of this package
         X : data frame or None, default=None
             Its columns name the features of a classifier that has seen no names.
         **kwargs :
             For `plot`.
         """
-        before, classifier = cls._split_boosted(estimator)
-        names = base.feature_names(before, classifier, X)
+        classifier = cls._check_boosted(estimator)
+        names = base.feature_names(classifier, X)
         xlabel = f"share of {meaning_of_influence(classifier)}"
         return cls(classifier.feature_importances_, names, xlabel=xlabel).plot(**kwargs)
 

@@ -70,7 +70,7 @@ class PathDisplay(base.Display):
 
         Parameters
         ----------
-        estimator : fitted classifier of fcgboost, or a Pipeline that ends in one
+        estimator : fitted classifier of this package
         X, y : rows and their labels, or None, default=None
             Held-out rows, for one more curve.
         name : str, default="test"
@@ -89,7 +89,7 @@ class PathDisplay(base.Display):
             raise ValueError(f"x must be 'atoms' or 'steps', got {x!r}.")
         if (X is None) != (y is None):
             raise ValueError(f"The curve {name!r} needs rows and labels, got one of them.")
-        before, classifier = cls._split_boosted(estimator)
+        classifier = cls._check_boosted(estimator)
         if path_length(classifier) == 0:
             raise ValueError(
                 "The model has no path to draw: it was saved with trace=False, or its fit made no "
@@ -99,14 +99,13 @@ class PathDisplay(base.Display):
         metric = metric or next(iter(metrics.get("train", ())), None)
         curves, ylabel = recorded(classifier, metric)
         if X is not None and y is not None:
-            rows = X if before is None else before.transform(X)
             if metric is not None:
-                curves[name] = _path_metric(classifier, rows, y, metric)
+                curves[name] = _path_metric(classifier, X, y, metric)
             else:
                 # Scores that are no accuracy are not errors.
                 curves = curves if ylabel == "error" else {}
                 ylabel = "error"
-                curves[name] = path_error(classifier, rows, y)
+                curves[name] = path_error(classifier, X, y)
         if not curves:
             raise ValueError(
                 f"There is no {ylabel} to draw: pass X and y and the name of a score, or fit with "

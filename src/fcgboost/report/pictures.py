@@ -77,10 +77,16 @@ def draw_boundary(model: FittedModel, evaluation: EvaluatedRows) -> list[Picture
         return like(evaluation.X, cells)
 
     first, second = (column.name for column in columns)
+    shown = points[is_whole]
+    estimator = make_pipeline(FunctionTransformer(widened), model.classifier)
+    if len(model.columns) == 2:
+        # The classifier itself, whose atoms are drawn.
+        estimator = model.classifier
+        shown = like(evaluation.X, shown)
     with drawing() as ax:
         plotting.DecisionBoundaryDisplay.from_estimator(
-            make_pipeline(FunctionTransformer(widened), model.classifier),
-            points[is_whole],
+            estimator,
+            shown,
             evaluation.y[rows][is_whole],
             grid_resolution=_N_GRID,
             xlabel=first,
