@@ -52,7 +52,7 @@ def test_the_app_follows_its_controls_and_loads_nothing_from_elsewhere() -> None
         page.locator("img").first.wait_for()
         page.get_by_label("Atoms").select_option("Gauss")
         page.get_by_text("after 45 steps").wait_for()
-        page.get_by_label("Data").select_option("Wine (178 rows)")
+        page.get_by_label("Data").select_option("Two rings")
         page.get_by_text("3.2%").wait_for(state="detached")
         page.locator("img").first.wait_for()
         host = re.match(r"http://[^/?]+", address)

@@ -17,11 +17,7 @@ with app.setup:
     import numpy as np
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
-    from sklearn import datasets
-    from sklearn.decomposition import PCA
-    from sklearn.model_selection import train_test_split
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
+    from sklearn.datasets import make_circles, make_moons
 
     from fcgboost import FCGBoostClassifier
     from fcgboost.datasets import bayes_boundary, make_simulation
@@ -34,14 +30,11 @@ with app.setup:
         "Two moons": "moons",
         "Simulation of the paper": "simulation",
         "Two rings": "rings",
-        "Breast cancer (569 rows)": "breast_cancer",
-        "Wine (178 rows)": "wine",
     }
-    #: The data sets that are generated; the others are tables of scikit-learn.
     GENERATORS = {
-        "moons": partial(datasets.make_moons, noise=0.15),
+        "moons": partial(make_moons, noise=0.15),
         "simulation": partial(make_simulation, noise=None),
-        "rings": partial(datasets.make_circles, noise=0.12, factor=0.5),
+        "rings": partial(make_circles, noise=0.12, factor=0.5),
     }
     # The first is the quickest of the presets, which choose all settings themselves.
     ATOMS = {
@@ -77,27 +70,11 @@ def draw_points(name: str, n: int, seed: int) -> tuple[Array, NDArray[np.intp]]:
 
 @app.function
 def draw_sample(name: str, n_samples: int, level: float, seed: int) -> Sample:
-    """Draw a data set, and replace a share of its training labels by others."""
-    if name in GENERATORS:
-        X, clean = draw_points(name, n_samples, seed)
-        X_test, y_test = draw_points(name, N_TEST, seed + 1)
-    else:
-        table, y = getattr(datasets, f"load_{name}")(return_X_y=True)
-        train, test, clean, y_test = train_test_split(
-            table,
-            y,
-            test_size=1 / 3,
-            stratify=y,
-            random_state=seed,
-        )
-        # The first two principal components of the training rows are the plane of a table.
-        plane = make_pipeline(StandardScaler(), PCA(2)).fit(train)
-        X, X_test = plane.transform(train), plane.transform(test)
-    rng = np.random.default_rng(seed)
-    n_classes = len(np.unique(clean))
-    is_flipped = rng.uniform(size=len(clean)) < level
-    other = (clean + rng.integers(1, n_classes, size=len(clean))) % n_classes
-    return Sample(X, np.where(is_flipped, other, clean), is_flipped, X_test, y_test)
+    """Draw a data set, and flip a share of its training labels."""
+    X, clean = draw_points(name, n_samples, seed)
+    X_test, y_test = draw_points(name, N_TEST, seed + 1)
+    is_flipped = np.random.default_rng(seed).uniform(size=len(clean)) < level
+    return Sample(X, np.where(is_flipped, 1 - clean, clean), is_flipped, X_test, y_test)
 
 
 @app.cell

@@ -77,11 +77,8 @@ def encode(
     try:
         return _layout({**document, "members": members}).encode()
     except UnicodeEncodeError as error:
-        before = error.object[: error.start + 1]
-        key = before.rpartition('\n"')[2].partition('"')[0]
-        text = before.rpartition('"')[2]
-        problem = f"{key!r} has a text with a lone surrogate, {shown(text)}: rename it"
-        raise ValueError(f"This model cannot be saved: {problem}.") from None
+        text = shown(error.object[: error.start + 1].rpartition('"')[2])
+        raise ValueError(f"This model cannot be saved: {text} has a lone surrogate.") from None
     except ValueError as error:
         problem = "The path has numbers that are not finite: save with trace=False."
         raise ValueError(problem) from error
