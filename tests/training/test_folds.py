@@ -177,6 +177,54 @@ def test_one_part_of_groups_is_about_a_quarter() -> None:
     assert not set(groups[split.train]) & set(groups[split.test])
 
 
+def as_numbers(groups: np.ndarray) -> np.ndarray:
+    return groups * 0.5
+
+
+def as_texts(groups: np.ndarray) -> np.ndarray:
+    # Wider where there are more of them.
+    return np.array([f"{'ab'[g % 2] * (1 + g // 10)}{g}" for g in groups.tolist()])
+
+
+def as_objects(groups: np.ndarray) -> np.ndarray:
+    return as_texts(groups).astype(object)
+
+
+def as_days(groups: np.ndarray) -> np.ndarray:
+    return np.datetime64("2020-01-01") + groups
+
+
+@pytest.mark.parametrize("named", [np.asarray, as_numbers, as_texts, as_objects, as_days])
+@pytest.mark.parametrize("n_folds", [1, 3, 8])
+def test_groups_that_do_not_count_change_nothing(named: Any, n_folds: int) -> None:
+    groups = np.arange(120) // 6
+    codes = np.arange(120) % 2
+    for absent in ([0], [19], [3, 4, 11, 18]):
+        is_counted = ~np.isin(groups, absent)
+        alone = group_folds(named(groups[is_counted]), codes[is_counted], n_folds, 5)
+        all_rows = group_folds(named(groups), np.where(is_counted, codes, -1), n_folds, 5)
+        positions = np.flatnonzero(is_counted)
+        for split, of_all in zip(alone, all_rows, strict=True):
+            np.testing.assert_array_equal(
+                positions[split.test], of_all.test[is_counted[of_all.test]]
+            )
+            # A group that does not count is judged as one.
+            assert not set(groups[of_all.test]) & set(groups[of_all.train])
+
+
+def test_groups_are_told_by_their_values() -> None:
+    groups = np.arange(60) // 3
+    codes = np.arange(60) % 2
+    for same in (groups.astype(float), groups.astype(object), groups.tolist()):
+        for split, other in zip(
+            group_folds(groups, codes, 4, 1), group_folds(same, codes, 4, 1), strict=True
+        ):
+            np.testing.assert_array_equal(split.test, other.test)
+    # Equal numbers of different groups have other folds.
+    moved = group_folds(groups + 1, codes, 4, 1)[0].test
+    assert moved.tolist() != group_folds(groups, codes, 4, 1)[0].test.tolist()
+
+
 def test_a_class_within_one_fold_is_always_trained_on() -> None:
     groups = np.arange(60) // 6
     codes = np.arange(60) % 2

@@ -146,6 +146,19 @@ def test_rows_of_a_group_share_a_fold() -> None:
     assert {fold for folds in by_group.values() for fold in folds} == {0, 1, 2, 3}
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_groups_of_weight_zero_equal_groups_left_out(seed: int) -> None:
+    X, y = noisy(240)
+    groups = np.arange(240) // 10
+    # Few groups: with the others they may share one fold.
+    counts = np.isin(groups, [0, 1, 7])
+    model = make(cv=5, max_iter=2, random_state=seed).fit(X, y, counts, groups=groups)
+    alone = make(cv=5, max_iter=2, random_state=seed)
+    alone.fit(X[counts], y[counts], groups=groups[counts])
+    np.testing.assert_array_equal(model.decision_function(X), alone.decision_function(X))
+    assert np.isfinite(model.oof_decision_function_).all()
+
+
 @pytest.mark.parametrize("dictionary", ["auto", "fast"])
 def test_presets_take_groups(dictionary: str) -> None:
     X, y = noisy()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import NamedTuple
 
 import numpy as np
@@ -83,20 +84,20 @@ def group_folds(
     n_folds: int,
     key: int,
 ) -> list[Split]:
-    """Return folds that keep groups together, by their hashes; 1 fold is one held-out part.
+    """Return folds that keep groups together, by hashes of labels; 1 fold is one held-out part.
 
     Rows of a class that only one fold would hold out are in every training part. `codes` are the
     classes of the rows, -1 for those that do not count.
     """
     labels, numbers = _groups(groups, len(codes))
-    if len(labels) < 2:
+    counted = np.unique(numbers[codes >= 0])
+    if len(counted) < 2:
         raise ValueError("groups has one group only: folds need at least two.")
-    hashes = hashing.keyed(
-        hashing.fingerprint(np.arange(len(labels), dtype=np.float64)[:, None]), key
-    )
-    ranks = np.empty(len(labels), dtype=np.intp)
-    ranks[hashing.order_of(hashes)] = np.arange(len(labels))
-    n_parts = min(round(1.0 / SHARE) if n_folds == 1 else n_folds, len(labels))
+    hashes = hashing.keyed(_label_hashes(labels), key)
+    n_parts = min(round(1.0 / SHARE) if n_folds == 1 else n_folds, len(counted))
+    # Groups that do not count must not move others: the hash alone names their folds.
+    ranks = (hashes % np.uint64(n_parts)).astype(np.intp)
+    ranks[counted[hashing.order_of(hashes[counted])]] = np.arange(len(counted))
     folds = ranks[numbers] % n_parts
     for code in range(codes.max() + 1):
         rows = np.flatnonzero(codes == code)
@@ -122,6 +123,16 @@ def _groups(groups: ArrayLike, n_rows: int) -> tuple[NDArray[np.generic], Codes]
             f"groups cannot be sorted ({error}): pass numbers alone, or texts alone."
         ) from error
     return labels, numbers
+
+
+def _label_hashes(labels: NDArray[np.generic]) -> hashing.Hashes:
+    """Return a hash of each label's value, whichever others there are."""
+    values = labels.tolist()
+    if all(isinstance(value, Real) for value in values):
+        return hashing.fingerprint(np.array(values, dtype=np.float64)[:, None])
+    # Characters are columns; those past the end of a text are zero, and do not count.
+    texts = np.array(list(map(str, values)))
+    return hashing.fingerprint(texts.view(np.uint32).reshape(len(texts), -1))
 
 
 def users_splits(
