@@ -111,8 +111,8 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
         with several classes), 3 up to 16 million; beyond, and for "fast", a quarter of the rows is
         held out once. None if
         `dictionary` is no preset. A number: folds stratified by class, which depend neither on the
-        order of the rows nor on whether weights are written as repeated rows; fewer if no class has
-        that many distinct rows. A splitter of scikit-learn, or an iterable of (train, test)
+        order of the rows nor on whether weights are written as repeated rows; fewer if there are
+        too few distinct rows to fill them. A splitter of scikit-learn, or an iterable of (train, test)
         positions. None: a single path. Validation data and `validation_fraction` judge instead.
     ensemble : "auto" or bool, default="auto"
         Whether members are averaged. False fits the best setting again to all rows, or with

@@ -51,13 +51,13 @@ def folds_by_hash(X: np.ndarray, y: np.ndarray, n_folds: int, random_state: int)
         sorted({h for h, own in zip(hashes, codes, strict=True) if own == code})
         for code in range(max(codes) + 1)
     ]
-    n_folds = min(n_folds, max(map(len, of_class)))
-    return np.array(
-        [
-            (of_class[c].index(h) + c) % n_folds if len(of_class[c]) > 1 else -1
-            for h, c in zip(hashes, codes, strict=True)
-        ]
-    )
+    folds = [
+        (of_class[c].index(h) + c) % n_folds if len(of_class[c]) > 1 else -1
+        for h, c in zip(hashes, codes, strict=True)
+    ]
+    # Without empty ones.
+    filled = sorted({*folds} - {-1})
+    return np.array([filled.index(fold) if fold >= 0 else -1 for fold in folds])
 
 
 def decision_of_fold(model: FCGBoostClassifier, X: np.ndarray, fold: int, n: int) -> np.ndarray:

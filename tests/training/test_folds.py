@@ -68,12 +68,13 @@ def naive_folds(rows: DataSet, n_folds: int, key: int) -> list[int]:
         values = distinct.setdefault(code, [])
         if value not in values:
             values.append(value)
-    n_folds = min(n_folds, max(map(len, distinct.values())))
     folds = []
     for code, value in zip(rows.codes.tolist(), hashes, strict=True):
         values = sorted(distinct[code])
         folds.append((values.index(value) + code) % n_folds if len(values) > 1 else -1)
-    return folds
+    # Without empty ones.
+    filled = sorted({*folds} - {-1})
+    return [filled.index(fold) if fold >= 0 else -1 for fold in folds]
 
 
 def folds_of(splits: list[Any], n_rows: int) -> list[int]:
@@ -128,9 +129,23 @@ def test_a_class_of_one_distinct_row_is_always_trained_on() -> None:
     X = np.array([[0.0], [1.0], [2.0], [3.0], [9.0], [9.0]])
     rows = DataSet.of(X, np.array([0, 0, 1, 1, 2, 2]), np.ones(6))
     splits = hash_folds(rows, 5, 0)
-    assert len(splits) == 2
+    assert len(splits) == 3
     for split in splits:
         assert {4, 5} <= set(split.train.tolist())
+
+
+@pytest.mark.parametrize("n_rows", [2, 3, 5, 8, 9])
+def test_classes_of_few_rows_miss_different_folds(n_rows: int) -> None:
+    X = np.random.default_rng(0).random((40 * n_rows, 2))
+    codes = np.arange(len(X)) % 40
+    splits = hash_folds(DataSet.of(X, codes, np.ones(len(X))), 8, 0)
+    assert len(splits) == 8
+    for split in splits:
+        counts = np.bincount(codes[split.train], minlength=40)
+        assert counts.min() >= n_rows - 1 - n_rows // 9
+        assert len(split.test) == 5 * n_rows
+    # Each fold holds out the rows of few classes.
+    assert all(len(set(codes[split.test])) == min(5 * n_rows, 40) for split in splits)
 
 
 def test_without_two_distinct_rows_of_a_class_there_are_no_folds() -> None:

@@ -59,8 +59,8 @@ def one_split(rows: DataSet, key: int) -> list[Split]:
 def hash_folds(rows: DataSet, n_folds: int, key: int) -> list[Split]:
     """Return stratified folds that do not depend on row order, weights or repetition.
 
-    There are fewer if no class has that many distinct rows, so that none is empty. Classes with one
-    distinct row are in every training part.
+    Classes of few distinct rows are missing from some folds, each from others. Folds that would
+    be empty are left out. Classes with one distinct row are in every training part.
     """
     hashes = hashing.keyed(rows.row_hashes, key)
     ranks = np.empty_like(rows.codes)
@@ -69,13 +69,12 @@ def hash_folds(rows: DataSet, n_folds: int, key: int) -> list[Split]:
         members = np.flatnonzero(rows.codes == code)
         distinct, ranks[members] = np.unique(hashes[members], return_inverse=True)
         sizes[code] = len(distinct)
-    n_folds = min(n_folds, int(sizes.max()))
-    if n_folds < 2:
-        return []
+    is_judged = sizes[rows.codes] > 1
+    folds = np.full_like(rows.codes, -1)
     # Classes start at different folds, so that small ones do not all miss the same one.
-    folds = (ranks + rows.codes) % n_folds
-    folds[sizes[rows.codes] < 2] = -1
-    return _splits(folds, n_folds)
+    places = (ranks + rows.codes)[is_judged] % n_folds
+    filled, folds[is_judged] = np.unique(places, return_inverse=True)
+    return _splits(folds, len(filled))
 
 
 def group_folds(
