@@ -66,7 +66,6 @@ def same_splits(monkeypatch: pytest.MonkeyPatch) -> None:
     from tests.suites import workers
 
     monkeypatch.setattr(estimators, "resolve", workers.resolve_without_folds)
-    monkeypatch.setattr(run, "split_data", workers.split_by_limits)
     monkeypatch.setattr(run, "one_split", workers.one_split_by_limits)
     n_folds = run._n_folds
     # Whatever the size of the data, one part.

@@ -112,15 +112,17 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
         held out once. None if
         `dictionary` is no preset. A number: folds stratified by class, which depend neither on the
         order of the rows nor on whether weights are written as repeated rows; fewer if there are
-        too few distinct rows to fill them. A splitter of scikit-learn, or an iterable of (train, test)
-        positions. None: a single path. Validation data and `validation_fraction` judge instead.
+        too few distinct rows to fill them. A splitter of scikit-learn, or an iterable of (train,
+        test) positions. None: a single path. Validation data and `validation_fraction` judge
+        instead.
     ensemble : "auto" or bool, default="auto"
         Whether members are averaged. False fits the best setting again to all rows, or with
         validation data keeps the best member: a smaller model. "auto" is False for "fast" and
         "compact", else True.
     validation_fraction : float or None, default=None
-        Fraction of the rows held out to judge instead of folds, as validation data do. None is 0.1
-        if `n_iter_no_change` is set with neither validation data nor folds, else nothing.
+        Fraction of the rows, or of `groups`, held out to judge instead of folds, as validation data
+        do. None is 0.1 if `n_iter_no_change` is set with neither validation data nor folds, else
+        nothing.
     n_iter_no_change : int or None, default=None
         Stop after this many steps without a better validation score.
     scoring : str, callable or None, default=None
@@ -299,7 +301,8 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
         sample_weight : array-like of shape (n_samples,), default=None
             Counts: a row of weight 2 is like two equal rows, one of weight 0 is left out.
         groups : array-like of shape (n_samples,), default=None
-            Rows of a group share a fold; without folds they have no meaning.
+            Rows of a group are held out together, by folds or `validation_fraction`; an iterable
+            of splits may divide them. Where nothing is held out, groups are an error.
         X_val, y_val, sample_weight_val : like X, y and sample_weight, default=None
             Validation data, which judge members instead of folds.
 

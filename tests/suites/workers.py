@@ -13,7 +13,7 @@ from fcgboost.backends.cluster.shard import Shard
 from fcgboost.backends.cluster.sums import Pieces, branches
 from fcgboost.backends.cluster.workers import RemoteRows, WorkerLostError, Workers
 from fcgboost.training.dataset import DataSet, Labelled, table_columns_of
-from fcgboost.training.folds import SHARE, Split
+from fcgboost.training.folds import Split
 from fcgboost.training.settings import Settings, resolve
 
 
@@ -29,15 +29,9 @@ def held_out_by_limits(data: DataSet, fraction: float, key: int) -> np.ndarray:
     return is_held_out
 
 
-def split_by_limits(data: DataSet, fraction: float, key: int) -> tuple[DataSet, DataSet]:
-    """Split rows in memory as workers do."""
-    is_held_out = held_out_by_limits(data, fraction, key)
-    return data.take(~is_held_out), data.take(is_held_out)
-
-
-def one_split_by_limits(data: DataSet, key: int) -> list[Split]:
-    """Hold out a quarter in memory as workers do."""
-    is_held_out = held_out_by_limits(data, SHARE, hashing.derive(key, -1) >> 33)
+def one_split_by_limits(data: DataSet, key: int, share: float) -> list[Split]:
+    """Hold out a share in memory as workers do."""
+    is_held_out = held_out_by_limits(data, share, key)
     if not is_held_out.any():
         return []
     return [Split(np.flatnonzero(~is_held_out), np.flatnonzero(is_held_out))]

@@ -12,6 +12,7 @@ from fcgboost import hashing
 from fcgboost.training.dataset import DataSet
 from fcgboost.training.folds import (
     SHARE,
+    check_groups,
     group_folds,
     hash_folds,
     n_folds_for,
@@ -172,9 +173,9 @@ def test_rows_of_a_group_share_a_fold(groups: list[str], n_folds: int) -> None:
     codes = np.zeros(len(groups), dtype=np.intp)
     if n_groups < 2:
         with pytest.raises(ValueError, match="groups has one group only"):
-            group_folds(groups, codes, n_folds, 0)
+            group_folds(np.array(groups), codes, n_folds, 0)
         return
-    splits = group_folds(groups, codes, n_folds, 0)
+    splits = group_folds(np.array(groups), codes, n_folds, 0)
     assert len(splits) == min(n_folds, n_groups)
     folds = folds_of(splits, len(groups))
     by_group = {
@@ -185,10 +186,11 @@ def test_rows_of_a_group_share_a_fold(groups: list[str], n_folds: int) -> None:
     assert sizes.max() - sizes.min() <= 1
 
 
-def test_one_part_of_groups_is_about_a_quarter() -> None:
+@pytest.mark.parametrize(("share", "n_rows"), [(SHARE, 100), (0.01, 5), (0.5, 200), (0.999, 395)])
+def test_one_part_has_a_share_of_the_groups(share: float, n_rows: int) -> None:
     groups = np.arange(400) // 5
-    (split,) = group_folds(groups, np.arange(400) % 3, 1, 0)
-    assert len(split.test) == 100
+    (split,) = group_folds(groups, np.arange(400) % 3, 1, 0, share)
+    assert len(split.test) == n_rows
     assert not set(groups[split.train]) & set(groups[split.test])
 
 
@@ -230,7 +232,7 @@ def test_groups_that_do_not_count_change_nothing(named: Any, n_folds: int) -> No
 def test_groups_are_told_by_their_values() -> None:
     groups = np.arange(60) // 3
     codes = np.arange(60) % 2
-    for same in (groups.astype(float), groups.astype(object), groups.tolist()):
+    for same in (groups.astype(float), groups.astype(object)):
         for split, other in zip(
             group_folds(groups, codes, 4, 1), group_folds(same, codes, 4, 1), strict=True
         ):
@@ -257,7 +259,8 @@ def test_groups_are_one_for_each_row_and_of_one_type() -> None:
     codes = np.zeros(10, dtype=np.intp)
     for n in (9, 11):
         with pytest.raises(ValueError, match=rf"groups has the shape \({n},\), but X has 10 rows"):
-            group_folds(np.arange(n), codes, 2, 0)
+            check_groups(np.arange(n), 10)
+    np.testing.assert_array_equal(check_groups(["a", "b"], 2), ["a", "b"])
     with pytest.raises(ValueError, match="pass numbers alone, or texts alone"):
         group_folds(np.array(["a", None] * 5, dtype=object), codes, 2, 0)
 

@@ -21,7 +21,9 @@ from sklearn.model_selection import (
 
 from fcgboost import FCGBoostClassifier
 from fcgboost.calibration import HeldOut, fit_link
+from fcgboost.checks import draw_key
 from fcgboost.training import run
+from fcgboost.training.folds import group_folds
 from tests.suites.members import (
     decision_of_fold,
     folds_by_hash,
@@ -119,18 +121,74 @@ def test_a_class_of_one_group_does_not_end_the_fit() -> None:
     np.testing.assert_array_equal(np.isnan(model.oof_decision_function_[:, 0]), groups == 2)
 
 
-def test_without_folds_groups_have_no_meaning() -> None:
-    # A search over groups passes them to every fit, where metadata routing is on.
-    X, y = noisy()
-    alone = make(cv=None).fit(X, y)
-    grouped = make(cv=None).fit(X, y, groups=np.arange(120) // 8)
-    np.testing.assert_array_equal(grouped.decision_function(X), alone.decision_function(X))
-    with sklearn.config_context(enable_metadata_routing=True):
-        search = GridSearchCV(make(cv=None), {"max_iter": [2, 3]}, cv=GroupKFold(3))
-        assert search.fit(X, y, groups=np.arange(120) // 8).best_score_ > 0.5
-
-
 # Groups
+
+
+@pytest.mark.parametrize("cv", ["auto", None])
+def test_without_held_out_rows_groups_are_refused(cv: Any) -> None:
+    X, y = noisy()
+    groups = np.arange(120) // 8
+    with pytest.raises(ValueError, match="no rows are held out: set cv, for example to 5, or val"):
+        make(cv=cv).fit(X, y, groups=groups)
+    # A search over groups passes them to every fit, where metadata routing is on.
+    with sklearn.config_context(enable_metadata_routing=True):
+        model = make(cv=cv).set_fit_request(groups=False)
+        search = GridSearchCV(model, {"max_iter": [2, 3]}, cv=GroupKFold(3))
+        assert search.fit(X, y, groups=groups).best_score_ > 0.5
+
+
+@pytest.mark.parametrize("cv", [3, None])
+def test_groups_beside_validation_data_are_refused(cv: Any) -> None:
+    X, y = noisy()
+    with pytest.raises(ValueError, match="X_val and y_val judge: leave out one of them"):
+        make(cv=cv).fit(X, y, groups=np.arange(120), X_val=X, y_val=y)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"cv": None}, {"cv": KFold(2)}, {"cv": [(np.arange(60), np.arange(60, 120))]}],
+    ids=str,
+)
+@pytest.mark.parametrize("fraction", [None, 0.2])
+def test_groups_are_as_many_as_rows(options: dict[str, Any], fraction: Any) -> None:
+    X, y = noisy()
+    model = make(validation_fraction=fraction, **options)
+    with pytest.raises(ValueError, match=r"groups has the shape \(3,\), but X has 120 rows"):
+        model.fit(X, y, groups=np.arange(3))
+
+
+def test_a_validation_fraction_keeps_groups_together() -> None:
+    X, y = noisy(240)
+    groups = np.arange(240) // 8
+    options = {"cv": None, "max_iter": 10, "n_iter_no_change": 3}
+    model = make(validation_fraction=0.2, **options).fit(X, y, groups=groups)
+    (split,) = group_folds(groups, (y > 0).astype(np.intp), 1, draw_key(0), 0.2)
+    assert len(split.test) == 48
+    alone = make(**options)
+    alone.fit(X[split.train], y[split.train], X_val=X[split.test], y_val=y[split.test])
+    np.testing.assert_array_equal(model.trace_.scores, alone.trace_.scores)
+    np.testing.assert_array_equal(model.decision_function(X), alone.decision_function(X))
+    # Rows of weight zero count no more than those left out.
+    counts = np.arange(240) % 5
+    counts[:40] = 0
+    rows = np.repeat(np.arange(240), counts)
+    weighted = make(validation_fraction=0.2, **options).fit(X, y, counts, groups=groups)
+    repeated = make(validation_fraction=0.2, **options).fit(X[rows], y[rows], groups=groups[rows])
+    np.testing.assert_array_equal(weighted.decision_function(X), repeated.decision_function(X))
+
+
+def test_a_path_goes_on_with_its_groups_alone() -> None:
+    X, y = noisy()
+    groups = np.arange(120) // 8
+    model = make(cv=None, validation_fraction=0.2, warm_start=True)
+    model.fit(X, y, groups=groups).set_params(max_iter=6)
+    order = np.random.default_rng(0).permutation(120)
+    model.fit(X[order], y[order], groups=groups[order])
+    whole = make(cv=None, validation_fraction=0.2, max_iter=6).fit(X, y, groups=groups)
+    np.testing.assert_allclose(model.decision_function(X), whole.decision_function(X), rtol=1e-9)
+    for others in (None, np.arange(120) // 6):
+        with pytest.raises(ValueError, match="warm_start=True needs the data of the last fit"):
+            model.fit(X, y, groups=others)
 
 
 def test_rows_of_a_group_share_a_fold() -> None:

@@ -340,17 +340,6 @@ def held_out_rows(data: DataSet, fraction: float, key: int) -> Flags:
     return is_held_out
 
 
-def split_data(data: DataSet, fraction: float, key: int) -> tuple[DataSet, DataSet]:
-    """Split off validation rows: a fraction of each class."""
-    is_validation = held_out_rows(data, fraction, key)
-    if not is_validation.any():
-        raise ValueError(
-            f"validation_fraction={fraction} leaves no row for validation: each class keeps at "
-            "least one distinct row for training, so pass more rows, or X_val and y_val."
-        )
-    return data.take(~is_validation), data.take(is_validation)
-
-
 def subsample(data: Data, share: float, key: int = 0) -> Data:
     """Return a share of the training rows by their keyed hashes, at least one of each class."""
     return data if share >= 1.0 else data.part(~held_out_rows(data.train, 1.0 - share, key))

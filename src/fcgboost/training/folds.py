@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from numbers import Real
 from typing import NamedTuple
 
@@ -50,9 +51,9 @@ def n_folds_for(n_rows: int, n_columns: int, n_outputs: int) -> int:
     return 1
 
 
-def one_split(rows: DataSet, key: int) -> list[Split]:
-    """Hold out a quarter of each class, if any class has two distinct rows."""
-    is_test = held_out_rows(rows, SHARE, key)
+def one_split(rows: DataSet, key: int, share: float = SHARE) -> list[Split]:
+    """Hold out a share of each class, if any class has two distinct rows."""
+    is_test = held_out_rows(rows, share, key)
     return [Split(np.flatnonzero(~is_test), np.flatnonzero(is_test))] if is_test.any() else []
 
 
@@ -78,26 +79,32 @@ def hash_folds(rows: DataSet, n_folds: int, key: int) -> list[Split]:
 
 
 def group_folds(
-    groups: ArrayLike,
+    groups: NDArray[np.generic],
     codes: Codes,
     n_folds: int,
     key: int,
+    share: float = SHARE,
 ) -> list[Split]:
-    """Return folds that keep groups together, by hashes of labels; 1 fold is one held-out part.
+    """Return folds that keep groups together, by hashes of labels.
 
-    Rows of a class that only one fold would hold out are in every training part. `codes` are the
-    classes of the rows, -1 for those that do not count.
+    1 fold is one part, with a share of the groups. Rows of a class that only one fold would hold
+    out are in every training part. `codes` are the classes of the rows, -1 for those that do not
+    count.
     """
-    labels, numbers = _groups(groups, len(codes))
+    labels, numbers = _labels(groups)
     counted = np.unique(numbers[codes >= 0])
-    if len(counted) < 2:
+    n_groups = len(counted)
+    if n_groups < 2:
         raise ValueError("groups has one group only: folds need at least two.")
     hashes = hashing.keyed(_label_hashes(labels), key)
-    n_parts = min(round(1.0 / SHARE) if n_folds == 1 else n_folds, len(counted))
-    # Groups that do not count must not move others: the hash alone names their folds.
-    ranks = (hashes % np.uint64(n_parts)).astype(np.intp)
-    ranks[counted[hashing.order_of(hashes[counted])]] = np.arange(len(counted))
-    folds = ranks[numbers] % n_parts
+    # Groups that do not count must not move others: the hash alone names their places.
+    ranks = (hashes % np.uint64(n_groups)).astype(np.intp)
+    ranks[counted[hashing.order_of(hashes[counted])]] = np.arange(n_groups)
+    if n_folds == 1:
+        is_train = ranks >= min(math.ceil(share * n_groups), n_groups - 1)
+        folds = is_train[numbers].astype(np.intp)
+    else:
+        folds = ranks[numbers] % min(n_folds, n_groups)
     for code in range(codes.max() + 1):
         rows = np.flatnonzero(codes == code)
         if (folds[rows] == folds[rows[0]]).all():
@@ -105,18 +112,29 @@ def group_folds(
     if (folds[codes >= 0] < 0).all():
         raise ValueError(
             "Every class lies within the groups of one fold, so that no fold can be held out: use "
-            "more groups, or cv=None."
+            "more groups, or leave them out."
         )
-    return _splits(folds, min(n_folds, n_parts))
+    return _splits(folds, min(n_folds, n_groups))
 
 
-def _groups(groups: ArrayLike, n_rows: int) -> tuple[NDArray[np.generic], Codes]:
+def check_groups(groups: ArrayLike, n_rows: int) -> NDArray[np.generic]:
+    """Return the groups of so many rows as an array."""
+    labels = np.asarray(groups)
+    if labels.shape != (n_rows,):
+        raise ValueError(f"groups has the shape {labels.shape}, but X has {n_rows} rows.")
+    return labels
+
+
+def group_hashes(groups: NDArray[np.generic]) -> hashing.Hashes:
+    """Return the hash of each row's group."""
+    labels, numbers = _labels(groups)
+    return _label_hashes(labels)[numbers]
+
+
+def _labels(groups: NDArray[np.generic]) -> tuple[NDArray[np.generic], Codes]:
     """Return the distinct groups, and their number for each row."""
-    names = np.asarray(groups)
-    if names.shape != (n_rows,):
-        raise ValueError(f"groups has the shape {names.shape}, but X has {n_rows} rows.")
     try:
-        labels, numbers = np.unique(names, return_inverse=True)
+        labels, numbers = np.unique(groups, return_inverse=True)
     except TypeError as error:
         raise ValueError(
             f"groups cannot be sorted ({error}): pass numbers alone, or texts alone."
@@ -138,7 +156,7 @@ def users_splits(
     cv: CrossValidation,
     X: object,
     y: ClassLabels,
-    groups: ArrayLike | None,
+    groups: NDArray[np.generic] | None,
 ) -> list[Split]:
     """Return the splits of a splitter or an iterable over the rows as given."""
     splits = [

@@ -166,12 +166,14 @@ class MemoryRows(FitRows):
         return self.data.train.drawn(N_SAMPLED).X
 
     def lay_out(self, settings: Settings, split: int | None = None) -> MemoryLayout:
-        if split is None:
-            return lay_out(settings, self.data)
-        train, validation = (self.divided.take(self._mask(part)) for part in self.splits[split])
+        return lay_out(settings, self.data if split is None else self.part(split))
+
+    def part(self, split: int) -> Data:
+        """Return the training part of a split, with the rows that judge it for validation."""
+        train, validation = (self.divided.take(self._mask(rows)) for rows in self.splits[split])
         if self.divided is not self.data.train:
             train = train.canonical(self.data.train.originals is not None)
-        return lay_out(settings, self.data._replace(train=train, validation=validation))
+        return self.data._replace(train=train, validation=validation)
 
     def _mask(self, positions: Codes) -> Flags:
         mask = np.zeros(len(self.divided.codes), dtype=bool)

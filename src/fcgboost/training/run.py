@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from numbers import Integral
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from fcgboost import hashing
 from fcgboost.arrays import Codes, Labels, Rows, is_sparse
@@ -19,11 +19,14 @@ from fcgboost.members import Member, decision_of
 from fcgboost.stopping import StoppingRule, theory_steps
 from fcgboost.training.callbacks import FitTasks
 from fcgboost.training.crossfit import CrossFit, cross_fit
-from fcgboost.training.dataset import Data, split_data
+from fcgboost.training.dataset import Data
 from fcgboost.training.fit import Fit
 from fcgboost.training.folds import (
+    SHARE,
     Split,
+    check_groups,
     group_folds,
+    group_hashes,
     hash_folds,
     n_folds_for,
     one_split,
@@ -237,6 +240,9 @@ def prepare(
     train = data.train
     n_rows, n_columns = train.X.shape
     digests = [part.digest() for part in (train, data.validation) if part is not None]
+    if groups is not None:
+        groups = _checked_groups(groups, settings, data)
+        digests.append(_digest(groups, data))
     state = find_state(
         settings,
         (*data.classes.tolist(), *digests, n_columns, is_sparse(train.X)),
@@ -244,8 +250,7 @@ def prepare(
         last,
     )
     if settings.validation_fraction is not None:
-        train, validation = split_data(train, settings.validation_fraction, state.key)
-        data = data._replace(train=train, validation=validation)
+        data = _held_out(data, groups, settings.validation_fraction, state.key)
     n_folds = _n_folds(settings, data)
     notes = _notes_on_classes(data)
     if n_folds == 1:
@@ -253,15 +258,17 @@ def prepare(
             notes.append(_MANY_ROWS)
         settings = settings.without_folds()
     kinds = settings.of_kinds(n_rows, n_columns if is_sparse(train.X) else 0)
-    rows = _divided(
-        settings,
-        data,
-        n_folds,
-        state.key,
-        X,
-        y,
-        groups,
-    )
+    if settings.cv is None or data.validation is not None:
+        rows = MemoryRows(data, data.train)
+    elif isinstance(settings.cv, str | Integral):
+        rows = _divided(
+            data,
+            groups,
+            n_folds,
+            state.key,
+        )
+    else:
+        rows = _users(data, users_splits(settings.cv, X, np.asarray(y), groups))
     return Job(
         kinds,
         rows,
@@ -282,28 +289,74 @@ def _notes_on_classes(data: Data) -> list[str]:
     ]
 
 
-def _divided(
-    settings: Settings,
+def _checked_groups(groups: ArrayLike, settings: Settings, data: Data) -> NDArray[np.generic]:
+    """Return the groups of all rows; raise a ValueError if they would have no meaning."""
+    labels = check_groups(groups, data.n_rows)
+    if data.validation is not None:
+        raise ValueError(
+            "groups say which training rows judge together, but X_val and y_val judge: leave out "
+            "one of them."
+        )
+    if settings.cv is None and settings.validation_fraction is None:
+        raise ValueError(
+            "groups say which rows judge together, but no rows are held out: set cv, for example "
+            "to 5, or validation_fraction; or leave out groups, with metadata routing by "
+            "set_fit_request(groups=False)."
+        )
+    return labels
+
+
+def _digest(groups: NDArray[np.generic], data: Data) -> hashing.Digest:
+    """Return a digest of the groups of the training rows."""
+    rows = data.given
+    hashes = hashing.mix(rows.row_hashes) + group_hashes(groups)[data.kept]
+    return hashing.Digest.of(hashes, rows.codes, rows.weights)
+
+
+def _held_out(
     data: Data,
+    groups: NDArray[np.generic] | None,
+    fraction: float,
+    key: int,
+) -> Data:
+    """Return the data with a fraction of the training rows, or of their groups, for validation."""
+    rows = _divided(
+        data,
+        groups,
+        1,
+        key,
+        fraction,
+    )
+    if not rows.splits:
+        raise ValueError(
+            f"validation_fraction={fraction} leaves no row for validation: each class keeps at "
+            "least one distinct row for training, so pass more rows, or X_val and y_val."
+        )
+    return rows.part(0)
+
+
+def _divided(
+    data: Data,
+    groups: NDArray[np.generic] | None,
     n_folds: int,
     key: int,
-    X: Rows,
-    y: Labels,
-    groups: ArrayLike | None,
+    share: float = SHARE,
 ) -> MemoryRows:
-    """Return the rows with the splits that the settings ask for."""
-    train = data.train
-    cv = settings.cv
-    if cv is None or data.validation is not None:
-        return MemoryRows(data, train)
-    if not isinstance(cv, str | Integral):
-        return _users(data, users_splits(cv, X, np.asarray(y), groups))
+    """Return the rows in folds; 1 fold is one held-out part, with a share of the rows."""
     if groups is not None:
         codes = np.full(data.n_rows, -1)
         codes[data.kept] = data.given.codes
-        return _users(data, group_folds(groups, codes, n_folds, key))
-    splits = one_split(train, key) if n_folds == 1 else hash_folds(train, n_folds, key)
-    return MemoryRows(data, train, splits, _uncounted(data, splits, key))
+        splits = group_folds(
+            groups,
+            codes,
+            n_folds,
+            key,
+            share,
+        )
+        return _users(data, splits)
+    rows = data.train
+    splits = one_split(rows, key, share) if n_folds == 1 else hash_folds(rows, n_folds, key)
+    return MemoryRows(data, rows, splits, _uncounted(data, splits, key))
 
 
 def _uncounted(data: Data, splits: Sequence[Split], key: int) -> list[Codes]:

@@ -239,7 +239,6 @@ class ClusterRows(FitRows):
 
     def hold_out(self, key: int) -> None:
         """Hold out a quarter of the rows, if any class has two distinct rows."""
-        key = hashing.derive(key, -1) >> 33
         kept = min(1.0, _ENOUGH_ROWS / self._train.n_rows)
         train, held_out = _split(
             self._train,
