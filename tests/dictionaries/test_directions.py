@@ -193,6 +193,21 @@ def test_a_shift_of_the_columns_does_not_turn_a_direction():
     np.testing.assert_allclose(moved[:-1], atom[:-1], rtol=1e-7, atol=1e-9)
 
 
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("shift", [1e5, -1e7, 1e10])
+def test_columns_far_from_zero_have_the_same_direction(kind, shift):
+    rng = np.random.default_rng(0)
+    X = np.round(rng.standard_normal((400, 30)), 3)
+    residual = X[:, 3] - X[:, 5] + rng.standard_normal(400)
+    residual -= residual.mean()
+    far = X.copy()
+    far[:, :20] += shift
+    (atom,), (moved,) = grown(kind(X), residual), grown(kind(far), residual)
+    np.testing.assert_allclose(moved[:-1], atom[:-1], atol=1e-5)
+    values = far @ moved[:-1] + moved[-1]
+    np.testing.assert_allclose(values, X @ atom[:-1] + atom[-1], atol=1e-4)
+
+
 def test_a_constant_column_has_no_weight(monkeypatch):
     told, inner = [], directions._directions
     monkeypatch.setattr(directions, "_directions", lambda z, u: told.append(u) or inner(z, u))

@@ -65,6 +65,15 @@ def test_a_row_that_a_step_goes_through_is_on_the_side_of_ones() -> None:
                 np.testing.assert_array_equal(1.0 * (z > 0.0), values)
 
 
+def test_steps_far_from_zero_have_rows_on_both_sides() -> None:
+    X = 1e15 + np.random.default_rng(0).standard_normal((400, 5))
+    sample = make_sample(X, X.mean(axis=0), X.std(axis=0), 400)
+    atoms = StepDictionary().candidates(sample, 400, 0)
+    shares = StepDictionary().evaluate(X, atoms, sample.scale).mean(axis=0)
+    assert ((shares > 0.0) & (shares < 1.0)).mean() > 0.8
+    assert np.median(shares) == pytest.approx(0.5, abs=0.15)
+
+
 def test_stumps_split_one_feature_at_a_training_value() -> None:
     X = make_data()
     sample = make_sample(X, X.mean(axis=0), X.std(axis=0), 40)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fcgboost.arrays import Array, Matrix, is_sparse
+from fcgboost.arrays import Array, Matrix, is_sparse, to_numpy
 from fcgboost.dictionaries.base import Grower, GrownDictionary, Sample
 from fcgboost.dictionaries.planes import LinearProfile
 
@@ -18,6 +18,8 @@ _STEPS = 3
 _ENOUGH = 3.0
 # A variance below this share of the mean square is rounding.
 _ROUNDING = 1e-12
+# Columns so many times their range away from zero are shifted there: variances would be rounding.
+_FAR = 2.0**13
 
 
 @dataclass(eq=False, repr=False)
@@ -56,6 +58,12 @@ class _DirectionGrower(Grower):
         self._X: Matrix = rows
         if len(self._used) < rows.shape[1]:
             self._X = rows[:, self._used]
+        self._origin = _far_origin(self._X)
+        if is_sparse(self._X) and self._origin.any():
+            self._X = self._X.copy()
+            self._X.data -= self._origin[self._X.indices]
+        elif self._origin.any():
+            self._X = self._X - self._origin
         self._squares = self._X.power(2) if is_sparse(self._X) else self._X**2
         self._is_in = np.arange(rows.shape[0])[:, None] % 2 == [0, 1]
 
@@ -114,7 +122,7 @@ class _DirectionGrower(Grower):
         deviation = np.sqrt(weights @ (X @ w + b) ** 2 / total)
         atom = np.zeros((1, self._n_features + 1))
         atom[0, self._used] = w / deviation
-        atom[0, -1] = b / deviation
+        atom[0, -1] = (b - self._origin @ w) / deviation
         if evidence.max() > _ENOUGH and np.isfinite(atom).all():
             return atom
         return atom[:0]
@@ -166,3 +174,11 @@ def _directions(z: Array, units: Array) -> Array:
     factors = np.maximum(0.0, 1.0 - _THRESHOLDS / z[:, None] ** 2)
     shrunk = z[:, None] * factors
     return np.nan_to_num(np.hstack([shrunk, shrunk / units[:, None]]))
+
+
+def _far_origin(X: Matrix) -> Array:
+    """Return the least entry of each column that is far from zero, and thus full; else 0."""
+    low = to_numpy(X.min(axis=0)).ravel()
+    high = to_numpy(X.max(axis=0)).ravel()
+    size = np.minimum(np.abs(low), np.abs(high))
+    return np.where(size > _FAR * (high - low), low, 0.0)

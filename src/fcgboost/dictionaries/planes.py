@@ -264,14 +264,17 @@ class StepDictionary(NeuronDictionary):
         """Propose random directions with the step at training rows.
 
         Exactly at a row, rounding would decide the value. So the step is moved by a little more
-        than k products and sums can lose, k being the number of non-zero weights.
+        than k products and sums can lose, k being the number of non-zero weights, but not by more
+        than a share of what the atom spans: far from zero no row would be left beside it.
         """
         atoms = super().candidates(sample, n, key)
         weights = atoms[:, :-1]
         largest = np.maximum(np.abs(sample.low), np.abs(sample.high))
         sizes = np.abs(weights) @ (largest + np.abs(sample.shift) + sample.scale)
         n_weights = np.count_nonzero(weights, axis=1)
-        atoms[:, -1] += (n_weights + 4) * 2.0**-50 * sizes
+        span = np.where(sample.low < sample.high, sample.high - sample.low, largest)
+        lost = (n_weights + 4) * 2.0**-50 * sizes
+        atoms[:, -1] += np.minimum(lost, np.abs(weights) @ span / 32.0)
         return atoms
 
     def profile(self, z: Array) -> Matrix:
