@@ -11,9 +11,11 @@ from fcgboost.dictionaries import (
     Dictionary,
     GaussDictionary,
     ReluDictionary,
+    StepDictionary,
     TreeDictionary,
     UnionDictionary,
 )
+from fcgboost.model import Model
 from tests.suites.fits import DICTIONARIES, make, noisy, three_classes
 
 
@@ -65,6 +67,28 @@ def test_importances_without_a_slope_are_mean_changes():
         expected.append(np.abs(changes).mean())
     assert expected[0] > 0.0
     np.testing.assert_allclose(model.feature_importances_, np.divide(expected, sum(expected)))
+
+
+@pytest.mark.parametrize(
+    "dictionary",
+    [
+        TreeDictionary(2),
+        StepDictionary(max_features=1),
+        UnionDictionary([TreeDictionary(2), StepDictionary(max_features=1)]),
+    ],
+    ids=["tree", "step", "union"],
+)
+def test_columns_that_no_atom_uses_cost_nothing(dictionary, monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200, 300))
+    y = (X[:, 7] > 0.0).astype(int)
+    model = FCGBoostClassifier(dictionary, max_iter=3, cv=None, random_state=0).fit(X, y)
+    decisions = []
+    decide = Model.decision
+    monkeypatch.setattr(Model, "decision", lambda self, X: decisions.append(X) or decide(self, X))
+    importances = model.feature_importances_
+    assert importances.sum() == pytest.approx(1.0)
+    assert 1 + np.count_nonzero(importances) <= len(decisions) <= 11
 
 
 @pytest.mark.parametrize("convert", [np.asarray, sparse.csr_array])

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from fcgboost.arrays import Array, Codes, Matrix, differ, to_numpy
+from fcgboost.arrays import Array, Codes, Flags, Matrix, differ, to_numpy
 from fcgboost.dictionaries import SmoothDictionary, TreeDictionary
 from fcgboost.dictionaries.nodes import FIELDS, nodes_of
+from fcgboost.dictionaries.planes import PlaneDictionary
 from fcgboost.model import Model, by_family
 
 # Numbers per block of slopes.
@@ -68,13 +69,27 @@ def _changes(model: Model, rows: Matrix, sources: Codes, n_features: int) -> Arr
     X = np.array(to_numpy(rows[:n_rows]), dtype=np.float64)
     others = np.roll(X, 1, axis=0)
     before = model.decision(X)
-    for j in np.unique(sources[differ(X, others)]):
+    for j in np.unique(sources[differ(X, others) & _are_used(model)]):
         inputs = sources == j
         values = X[:, inputs]
         X[:, inputs] = others[:, inputs]
         totals[j] = np.abs(model.decision(X) - before).sum()
         X[:, inputs] = values
     return totals
+
+
+def _are_used(model: Model) -> Flags:
+    """Return which inputs the atoms look at."""
+    are_used = np.zeros(len(model.scale), dtype=bool)
+    for family, _, rows, inputs in by_family(model.dictionary, model.atoms, len(model.scale)):
+        if isinstance(family, TreeDictionary):
+            features = nodes_of(rows)[:, :, 0]
+            are_used[inputs][features[features >= 0.0].astype(np.intp)] = True
+        elif isinstance(family, PlaneDictionary):
+            are_used[inputs] |= to_numpy(rows)[:, :-1].any(axis=0)
+        else:
+            are_used[inputs] = True
+    return are_used
 
 
 def n_numbers_of(model: Model) -> int:
