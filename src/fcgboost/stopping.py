@@ -171,14 +171,14 @@ def theory_steps(n_samples: float) -> int:
     Parameters
     ----------
     n_samples : float
-        The number of rows m, or the sum of their weights; at least 3 is used.
+        The number of rows m, or the sum of their weights; 3 to 1e19 is used.
 
     Examples
     --------
     >>> theory_steps(1000)
     13
     """
-    m = max(3.0, float(n_samples))
+    m = min(max(3.0, float(n_samples)), 1e19)
     return math.ceil(math.sqrt(m / math.log(m)))
 
 

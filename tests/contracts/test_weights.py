@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from fcgboost import FCGBoostClassifier
+from fcgboost import FCGBoostClassifier, load_model
 from tests.suites.weights import counted
 
 FEW = {"dictionary": "gauss", "max_iter": 10, "random_state": 0}
@@ -172,6 +172,15 @@ def test_weights_too_small_for_counts_are_told_of_once():
         assert warning.filename == __file__
         # Warnings are errors here.
         model.fit(X, y, shares * len(X) / shares.sum())
+
+
+def test_models_of_the_largest_weights_are_saved(tmp_path):
+    X, y, _ = counted()
+    for weight in (1e18, 1e75):
+        model = FCGBoostClassifier(**FEW).fit(X, y, weight)
+        model.save_model(tmp_path / "heavy.json")
+        loaded = load_model(tmp_path / "heavy.json")
+        np.testing.assert_array_equal(loaded.decision_function(X), model.decision_function(X))
 
 
 def test_only_small_weights_of_training_rows_are_told_of():
