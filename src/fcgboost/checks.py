@@ -27,6 +27,7 @@ from fcgboost.arrays import (
     namespace,
 )
 from fcgboost.clipping import FAR, NEAR
+from fcgboost.tables.cells import is_missing
 from fcgboost.tables.columns import Column, NumberColumn
 from fcgboost.tables.inputs import are_plain, audience_of
 from fcgboost.tables.learning import learn_column, wanted_kinds
@@ -287,6 +288,10 @@ def check_labels(
 ) -> tuple[ClassLabels, Codes]:
     """Return the sorted classes, or those of the training data, and the code of each label."""
     labels: ClassLabels = column_or_1d(to_host(y), warn=True)
+    if labels.dtype.kind in "OM":
+        for row, label in enumerate(labels.tolist()):
+            if not isinstance(label, str | bytes) and is_missing(label):
+                raise ValueError(f"y has no label in row {row} (the first is 0): drop such rows.")
     is_text = labels.dtype == object and len(labels) > 0 and isinstance(labels[0], str)
     if training_classes is None:
         assert_all_finite(labels, input_name="y")
