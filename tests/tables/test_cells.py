@@ -1,10 +1,14 @@
 """Texts that are numbers or dates, or nearly so, and what is said about columns."""
 
+import datetime
+from decimal import Decimal
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from fcgboost.tables import CategoryColumn
+from fcgboost.tables.cells import CellError, text_of
 from tests.suites.tables import learn, notes_on
 
 
@@ -51,3 +55,26 @@ def test_the_order_of_day_and_month_is_asked_for(dayfirst, days, later) -> None:
     assert isinstance(learn(wrong, dayfirst=dayfirst), CategoryColumn)
     with pytest.raises(ValueError, match="is not a date"):
         column.read(wrong)
+
+
+@pytest.mark.parametrize("number", [Decimal("1e999999"), Decimal("-1e999999"), -(10**400)])
+def test_numbers_beyond_floats_are_infinite_at_once(number) -> None:
+    assert text_of(number) == ("inf" if number > 0 else "-inf")
+    with pytest.raises(CellError, match=r"row 1 .* is infinite"):
+        learn(pd.Series([1, number], dtype=object))
+
+
+def test_the_text_of_a_number_has_all_digits() -> None:
+    assert text_of(2**60 + 1) == str(2**60 + 1)
+    assert text_of(Decimal("1e300")) == "1" + 300 * "0"
+    assert text_of(Decimal("1e-999999")) == "0.0"
+
+
+def test_times_with_a_zone_may_be_before_the_first_year_in_utc() -> None:
+    zone = datetime.timezone(datetime.timedelta(hours=6))
+    times = [datetime.datetime(1, 1, 1, tzinfo=zone), datetime.datetime(1, 1, 2, tzinfo=zone)]
+    days = -719162.25 + np.arange(2)
+    column = learn(pd.Series(times, dtype=object))
+    assert column.read(pd.Series(times, dtype=object)).tolist() == days.tolist()
+    texts = pd.Series([time.isoformat() for time in times])
+    assert learn(texts).read(texts).tolist() == days.tolist()

@@ -366,10 +366,78 @@ def test_a_column_of_nothing_takes_anything_later() -> None:
     )
 
 
-def test_a_column_of_arrays_is_refused() -> None:
-    frame = as_polars(X).with_columns(pair=pl.Series(np.zeros((len(X), 2))))
-    with pytest.raises(ValueError, match="holds arrays or records"):
+PAIRS = [[i, i + 1] for i in range(len(X))]
+RECORDS = [{"first": i} for i in range(len(X))]
+SEVERAL = {
+    "lists": X.assign(pair=PAIRS),
+    "tuples": X.assign(pair=list(map(tuple, PAIRS))),
+    "sets": X.assign(pair=list(map(set, PAIRS))),
+    "records": X.assign(pair=RECORDS),
+    "arrays": X.assign(pair=list(map(np.array, PAIRS))),
+    "cells": X.assign(pair=PAIRS).to_numpy(dtype=object),
+    "lists of pandas and Arrow": X.assign(pair=pd.arrays.ArrowExtensionArray(pa.array(PAIRS))),
+    "records of pandas and Arrow": X.assign(pair=pd.arrays.ArrowExtensionArray(pa.array(RECORDS))),
+    "lists of Arrow": pa.table({"pair": pa.array(PAIRS)}),
+    "records of Arrow": pa.table({"pair": pa.array(RECORDS)}),
+    "lists of polars": pl.DataFrame({"pair": pl.Series(PAIRS)}),
+    "arrays of polars": pl.DataFrame({"pair": pl.Series(PAIRS, dtype=pl.Array(pl.Int64, 2))}),
+    "records of polars": pl.DataFrame({"pair": pl.Series(RECORDS)}),
+}
+
+
+@pytest.mark.parametrize("frame", SEVERAL.values(), ids=SEVERAL)
+def test_cells_with_several_values_are_refused_in_every_carrier(frame) -> None:
+    name = "pair" if hasattr(frame, "columns") else f"x{X.shape[1]}"
+    with pytest.raises(ValueError, match=f"Column '{name}' cannot be read .row 0 holds several"):
         small().fit(frame, Y)
+
+
+class Silent:
+    """A cell without a text."""
+
+    def __str__(self) -> str:
+        raise RuntimeError
+
+
+LATE = np.array(["400000-01-01"] * len(X), dtype="datetime64[s]")
+EARLY = np.array(["-400000-01-01"] * len(X), dtype="datetime64[D]")
+STRANGE = {
+    "a signalling NaN": (pd.Series([Decimal("sNaN")] * len(X)), "NaN"),
+    "no text": (pd.Series([Silent()] * len(X)), "RuntimeError"),
+    "late dates": (pd.Series(LATE), "290,000 years"),
+    "early dates": (pd.Series(EARLY), "290,000 years"),
+    "late dates as cells": (pd.Series(list(LATE), dtype=object), "290,000 years"),
+    "integers of 128 bits": (pl.Series([1] * len(X), dtype=pl.Int128), "128"),
+}
+
+
+@pytest.mark.parametrize(("values", "problem"), STRANGE.values(), ids=STRANGE)
+def test_whatever_a_cell_or_its_library_raises_names_the_column(values, problem) -> None:
+    frame = type(values.to_frame())
+    message = f"Column 'odd' cannot be read .*{problem}.*: make it numbers, dates or text"
+    for wanted in ("from_dtype", ["odd"]):
+        with pytest.raises(ValueError, match=message):
+            small(categorical_features=wanted).fit(frame({"odd": values}), Y)
+        known = small(categorical_features=wanted).fit(frame({"odd": X["count"]}), Y)
+        with pytest.raises(ValueError, match="Column 'odd'"):
+            known.predict(frame({"odd": values}))
+
+
+def test_types_of_arrow_that_pandas_does_not_know_are_read() -> None:
+    n = len(X)
+    runs = pa.RunEndEncodedArray.from_arrays(pa.array([n // 2, n], pa.int32()), pa.array([1, 2]))
+    texts = pa.array(X["place"].tolist(), pa.string_view())
+    arrays = {"runs": runs, "texts": texts, "nothing": pa.nulls(n)}
+    model = small().fit(pa.table(arrays), Y)
+    assert [column.kind for column in model.columns_] == ["number", "category", "skipped"]
+    frame = pd.DataFrame({name: pd.arrays.ArrowExtensionArray(a) for name, a in arrays.items()})
+    assert small().fit(frame, Y).columns_ == model.columns_
+    np.testing.assert_array_equal(model.predict(frame), model.predict(pa.table(arrays)))
+
+
+def test_rows_that_are_elsewhere_are_asked_for() -> None:
+    with pytest.raises(TypeError, match=r"X is a LazyFrame.*: use X\.collect"):
+        small().fit(as_polars(X).lazy(), Y)
 
 
 def test_wrong_wishes_are_refused_for_numbers_too() -> None:

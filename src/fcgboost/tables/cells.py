@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import datetime
 import re
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from decimal import Decimal
 from numbers import Real
@@ -25,6 +26,8 @@ _DURATIONS = (datetime.timedelta, np.timedelta64)
 _NUMBERS = (Real, Decimal, np.bool_, *_DURATIONS)
 #: None and pandas' marks, by name: pandas need not be installed.
 _MISSING = {"NoneType", "NAType", "NaTType"}
+_TEXTS_OF_ARROW = ("string[", "large_string[", "dictionary<")
+_CONTAINERS = (list, tuple, dict, set, frozenset, np.ndarray)
 #: How numbers and dates are written as text: "" means 1,234.5 and ISO dates, 2020-12-31.
 Style = Literal["", "decimal comma", "day first", "month first"]
 # First characters of numbers, dates and truth values: most other texts need no closer look.
@@ -59,6 +62,10 @@ def read_column(column: ColumnLike) -> NDArray[np.generic] | Cells:
     if isinstance(column, Cells):
         return column
     dtype = getattr(column, "dtype", None)
+    # pandas knows few of Arrow's types.
+    if hasattr(dtype, "pyarrow_dtype") and not str(dtype).startswith(_TEXTS_OF_ARROW):
+        column = column.array.__arrow_array__()
+        dtype = None
     # pandas' dtypes that are not NumPy's have a kind; other libraries' have none.
     kind = None if isinstance(dtype, np.dtype) else getattr(dtype, "kind", None)
     if kind in ("i", "u", "f"):
@@ -72,18 +79,17 @@ def read_column(column: ColumnLike) -> NDArray[np.generic] | Cells:
     values = np.asarray(column, dtype="datetime64[us]" if has_zone else None)
     if values.dtype.kind == "c":
         raise ValueError("Complex data not supported.")
-    if values.ndim != 1 or values.dtype.names:
-        raise ValueError(
-            f"A column of X holds arrays or records, such as {values[:1].tolist()}: give each "
-            "element a column of its own."
-        )
-    if values.dtype.kind in "mM":
-        return values.astype(f"{values.dtype.kind}8[us]")
-    return values if values.dtype.kind in "biuf" else _find_distinct(values.tolist())
+    kind = values.dtype.kind if values.ndim == 1 else None
+    if kind in ("m", "M"):
+        return _in_microseconds(values)
+    return values if kind in set("biuf") else _find_distinct(values.tolist())
 
 
 def _find_distinct(cells: list[object]) -> NDArray[np.generic] | Cells:
     types = set(map(type, cells))
+    if any(issubclass(kind, _CONTAINERS) for kind in types):
+        row, cell = next(pair for pair in enumerate(cells) if isinstance(pair[1], _CONTAINERS))
+        raise ValueError(f"row {row} holds several values, {cell!r:.60}")
     if types <= {float, type(None)}:
         return np.array(cells, dtype=np.float64)
     if types == {int}:
@@ -137,14 +143,15 @@ def text_of(cell: Any) -> str:
     if isinstance(cell, bytes):
         return cell.decode(errors="backslashreplace")
     if isinstance(cell, np.datetime64 | np.timedelta64):
-        return str(cell.astype(f"{cell.dtype.kind}8[us]").item())
+        return str(_in_microseconds(np.asarray(cell)).item())
     is_number = isinstance(cell, (Real, Decimal)) and not isinstance(cell, bool)
     if not is_number:
         return str(cell)
-    if -np.inf < cell < np.inf and cell == int(cell):
+    number = _float_of(cell)
+    if np.isfinite(number) and cell == int(cell):
         return str(int(cell))
     # A float32 has a shorter text than the float64 of the same value.
-    return str(cell) if isinstance(cell, float | np.floating) else str(float(cell))
+    return str(cell) if isinstance(cell, float | np.floating) else str(number)
 
 
 def dtype_of_text(text: str, style: Style = "") -> str | None:
@@ -159,7 +166,21 @@ def dtype_of_text(text: str, style: Style = "") -> str | None:
 
 
 class ColumnError(ValueError):
-    """A column whose cells do not go together."""
+    """A column that cannot be read, or whose cells do not go together."""
+
+
+@contextmanager
+def reading(name: str) -> Iterator[None]:
+    """Name the column in what a cell, or the library it is from, raises."""
+    try:
+        yield
+    except (ColumnError, MemoryError):
+        raise
+    except Exception as error:
+        raise ColumnError(
+            f"Column {name!r} cannot be read ({str(error) or type(error).__name__}): make it "
+            "numbers, dates or text, or leave it out."
+        ) from error
 
 
 @dataclass(eq=False)
@@ -229,11 +250,15 @@ def number_of(cell: Any, unit: str, style: Style = "") -> float | None:
     if isinstance(cell, _DATES):
         return _day_of(cell) if unit == "days" else None
     if isinstance(cell, _DURATIONS):
-        return float(_in_days(np.asarray(cell, dtype="timedelta64[us]")))
+        return float(_in_days(np.asarray(cell, dtype="timedelta64")))
+    return _float_of(cell) if dtype_of_type(type(cell)) == "number" else None
+
+
+def _float_of(number: Any) -> float:
     try:
-        return float(cell) if dtype_of_type(type(cell)) == "number" else None
+        return float(number)
     except OverflowError:
-        return np.inf
+        return np.inf if number > 0 else -np.inf
 
 
 def _parse(text: str, unit: str, style: Style) -> float | None:
@@ -269,10 +294,25 @@ def _date_in(text: str, style: Style) -> datetime.datetime | None:
 
 def _day_of(date: datetime.date | np.datetime64) -> float:
     """Return the days since 1970-01-01; a time with a zone counts in UTC, one without as it is."""
-    if isinstance(date, datetime.datetime) and date.tzinfo is not None:
-        date = date.astimezone(datetime.UTC).replace(tzinfo=None)
-    return float(_in_days(np.asarray(date, dtype="datetime64[us]")))
+    offset = None
+    if isinstance(date, datetime.datetime):
+        offset = date.utcoffset()
+        date = date.replace(tzinfo=None)
+    # In UTC it may be before the year 1, which only NumPy's dates know.
+    moved = np.asarray(date, dtype="datetime64") - np.timedelta64(offset or 0, "us")
+    return float(_in_days(np.asarray(moved)))
 
 
 def _in_days(times: NDArray[np.generic]) -> Array:
-    return np.where(np.isnat(times), np.nan, times.astype(np.int64) / 86_400_000_000)
+    counts = _in_microseconds(times).astype(np.int64)
+    return np.where(np.isnat(times), np.nan, counts / 86_400_000_000)
+
+
+def _in_microseconds(times: NDArray[np.generic]) -> NDArray[np.generic]:
+    """Return dates or durations in one unit; those that it cannot count are a ValueError."""
+    kind = times.dtype.kind
+    counted = times.astype(f"{kind}8[us]")
+    has_wrapped = counted.astype(f"{kind}8[D]") != times.astype(f"{kind}8[D]")
+    if (has_wrapped & ~np.isnat(times)).any():
+        raise ValueError("it has times more than 290,000 years away from 1970")
+    return counted

@@ -116,12 +116,13 @@ class NumberColumn(Column):
         return f"{self.name}, filled" if has_raw and output.fill is not None else self.name
 
     def read(self, values: ColumnLike) -> Array:
-        return cells.numbers_in(
-            self.name,
-            values,
-            self.unit,
-            self.style,
-        )
+        with cells.reading(self.name):
+            return cells.numbers_in(
+                self.name,
+                values,
+                self.unit,
+                self.style,
+            )
 
     def encode(self, numbers: Array) -> list[Array]:
         is_gap = np.isnan(numbers)
@@ -167,11 +168,12 @@ class CategoryColumn(Column):
         return super()._name_of(output)
 
     def read(self, values: ColumnLike) -> Array:
-        codes, distinct = cells.factorize(values)
-        numbers = [
-            np.nan if cells.is_missing(cell) else self._codes.get(cells.text_of(cell), np.nan)
-            for cell in distinct
-        ]
+        with cells.reading(self.name):
+            codes, distinct = cells.factorize(values)
+            numbers = [
+                np.nan if cells.is_missing(cell) else self._codes.get(cells.text_of(cell), np.nan)
+                for cell in distinct
+            ]
         return np.array(numbers, dtype=np.float64)[codes]
 
     def encode(self, numbers: Array) -> list[Array]:

@@ -120,14 +120,17 @@ def learn_column(
     dayfirst: bool | None = None,
 ) -> LearnedColumn:
     """Decide what a column holds, and read it; stray texts are an error."""
-    values = cells.read_column(raw)
     wanted = declared(wanted, getattr(raw, "dtype", None) or getattr(raw, "type", ""))
+    with cells.reading(name):
+        values = cells.read_column(raw)
+        has_levels = wanted == "category" or isinstance(values, Cells)
+        levels = Levels.of(values) if has_levels else None
     notes: list[str] = []
     column: Column
-    if wanted == "category" or isinstance(values, Cells):
+    if levels is not None:
         column, notes = choose_column(
             name,
-            levels=Levels.of(values),
+            levels=levels,
             wanted=wanted,
             dayfirst=dayfirst,
         )

@@ -41,6 +41,8 @@ def open_table(X: Rows, min_rows: int) -> Table:
 
 def as_array(X: Rows) -> Rows:
     """Return lists as an array in which numbers among texts stay numbers; leave the rest alone."""
+    if hasattr(X, "collect") and not hasattr(X, "__len__"):  # before its columns are asked for
+        raise TypeError(f"X is a {type(X).__name__}, whose rows are elsewhere: use X.collect().")
     if is_frame(X) or hasattr(X, "dtype") or hasattr(X, "__array__"):  # of whichever library
         return X
     with suppress(ValueError):  # rows of several lengths, which are refused later
