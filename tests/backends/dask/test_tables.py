@@ -194,3 +194,12 @@ def test_columns_may_be_numbered(client):
     there, here = fit_both(client, frame, LABELS)
     assert_same(there, here, frame)
     assert there.score(in_parts(frame), in_parts(pd.Series(LABELS))) == here.score(frame, LABELS)
+
+
+def test_a_partition_that_lacks_a_column_is_told_of(client: Any) -> None:
+    parts = [FRAME.iloc[:80], FRAME.iloc[80:].drop(columns="color")]
+    frame = dd.from_map(lambda part: part, parts, meta=FRAME.iloc[:0])
+    labels = in_parts(pd.Series(LABELS, index=FRAME.index), cuts=(80,))
+    model = DaskFCGBoostClassifier(client=client, random_state=0, **GAUSS)
+    with pytest.raises(ValueError, match=r"^A partition of X lacks a column .*'color'"):
+        model.fit(frame, labels)

@@ -14,6 +14,7 @@ from fcgboost.backends.dask.collections import Collection, Features
 from fcgboost.backends.dask.workers import await_all
 from fcgboost.checks import keep_table_columns, lists_categories
 from fcgboost.tables import learning
+from fcgboost.tables.cells import reading
 from fcgboost.tables.columns import Column, NumberColumn
 from fcgboost.tables.learning import Levels
 from fcgboost.tables.opening import is_frame, is_table, open_table
@@ -73,11 +74,20 @@ def _levels(X: Collection, positions: list[int], client: Client) -> list[Levels]
             for i, block in enumerate(np.ravel(columns.to_delayed()).tolist())
         ]
     )
-    with client.as_current():
-        await_all(client, futures)
+    try:
+        with client.as_current():
+            await_all(client, futures)
+    except KeyError as error:
+        raise ValueError(
+            f"A partition of X lacks a column ({error}): each must have all of {list(X.columns)}."
+        ) from error
     return [Levels.united(parts) for parts in zip(*client.gather(futures), strict=True)]
 
 
 def levels_in(part: Rows) -> list[Levels]:
     """Return the levels of all columns of one partition."""
-    return [Levels.of(values) for values in open_table(part, min_rows=0).columns.values()]
+    found = []
+    for name, values in open_table(part, min_rows=0).columns.items():
+        with reading(name):
+            found.append(Levels.of(values))
+    return found
