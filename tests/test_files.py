@@ -1,8 +1,12 @@
 """Files are written in full or not at all, and what stands at their place is respected."""
 
 import os
+import signal
 import stat
+import subprocess
+import sys
 import threading
+import time
 
 import pytest
 
@@ -93,3 +97,26 @@ def test_a_name_may_be_as_long_as_names_can_be(tmp_path) -> None:
     path = tmp_path / ("a" * 255)
     write_whole(path, "x")
     assert path.read_text() == "x"
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs signals of Unix")
+def test_what_a_killed_run_left_is_removed_after_a_day(tmp_path) -> None:
+    path = tmp_path / "a.txt"
+    script = (
+        "import os, signal; from fcgboost.files import writing\n"
+        f"with writing({str(path)!r}) as file:\n"
+        "    file.write(b'half'); os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    assert subprocess.run([sys.executable, "-c", script], check=False).returncode < 0
+    (left,) = tmp_path.iterdir()
+    others = [tmp_path / ".fcgboost-settings", tmp_path / f"x{left.name}"]
+    for other in others:
+        other.touch()
+        os.utime(other, (0.0, 0.0))
+    write_whole(path, "new")
+    assert set(tmp_path.iterdir()) == {path, left, *others}
+    now = time.time()
+    os.utime(left, (now - 90_000.0, now - 90_000.0))
+    write_whole(path, "newer")
+    assert set(tmp_path.iterdir()) == {path, *others}
+    assert path.read_text() == "newer"

@@ -5,10 +5,16 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
+
+_PREFIX = ".fcgboost-"
+_N_BYTES = 8
+# A file that was not written to for so many seconds is left from a run that was killed.
+_A_DAY = 86_400.0
 
 
 @contextmanager
@@ -27,7 +33,8 @@ def writing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         return
     target = path.resolve()
     # Without the original name, which may already have the maximal length.
-    temporary = target.with_name(f".fcgboost-{secrets.token_hex(8)}")
+    temporary = target.with_name(_PREFIX + secrets.token_hex(_N_BYTES))
+    _remove_left(target.parent)
     try:
         with _create(temporary, path) as file:
             if has_file:
@@ -46,6 +53,14 @@ def write_whole(path: str | os.PathLike[str], data: bytes | str) -> int:
     content: Any = data.encode() if isinstance(data, str) else data
     with writing(path) as file:
         return file.write(content)
+
+
+def _remove_left(folder: Path) -> None:
+    """Remove temporary files that killed runs have left."""
+    with suppress(OSError):
+        for left in folder.glob(_PREFIX + "[0-9a-f]" * 2 * _N_BYTES):
+            if left.stat().st_mtime < time.time() - _A_DAY:
+                left.unlink()
 
 
 def _create(temporary: Path, path: Path) -> IO[bytes]:
