@@ -293,9 +293,12 @@ def test_no_thread_is_left_after_a_fit_or_an_error() -> None:
     X, y = problem(300)
     FCGBoostClassifier(n_jobs=1, max_iter=3).fit(X, y)
     before = n_threads_of_process()
+    listed = threading.enumerate()
     for n_jobs in (2, 5):
         FCGBoostClassifier(n_jobs=n_jobs, max_iter=3).fit(X, y)
         assert are_gone(before)
+        # Python lists a thread that has asked for its name, even when it has ended.
+        assert threading.enumerate() == listed
 
     with shared.ours(4):
         assert n_threads_of_process() == before + 3

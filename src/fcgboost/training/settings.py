@@ -29,7 +29,6 @@ from fcgboost.selection.base import Selection
 from fcgboost.selection.learned import LearnedCandidates
 from fcgboost.solvers import NewtonSolver, Solver
 from fcgboost.stopping import theory_steps
-from fcgboost.threads import cached
 from fcgboost.training.presets import AUTO, FAST, PLAIN, Kind, Preset, preset_of
 from fcgboost.training.scoring import check_metrics, check_score
 
@@ -58,7 +57,6 @@ _GIVEN = (
     "tol",
     "class_weight",
     "device",
-    "n_jobs",
     "random_state",
     "verbose",
     "time_limit",
@@ -102,7 +100,8 @@ class Settings:
     tol: float
     class_weight: ClassWeight
     device: str
-    n_jobs: int | None
+    #: How many threads may work at once.
+    n_threads: int
     random_state: RandomState
     verbose: int
     time_limit: float | None
@@ -163,11 +162,6 @@ class Settings:
         return [strength / math.sqrt(m) for strength in self.kind.strengths] or [
             self._usual_ridge(m)
         ]
-
-    @cached
-    def n_threads(self) -> int:
-        """How many threads may work at once."""
-        return threads.allowed(self.n_jobs)
 
     @property
     def runs_users_code(self) -> bool:
@@ -249,6 +243,8 @@ def resolve(estimator: BaseEstimator, has_validation_data: bool) -> Settings:
         standardize=bool(estimator.standardize),
         clip=kind.clip if _is_auto(estimator.clip) else estimator.clip,
         normalize=bool(estimator.normalize),
+        # Not by members: a thread that asks joblib is in the process's list of threads for ever.
+        n_threads=threads.allowed(estimator.n_jobs),
         reselect=bool(estimator.reselect),
         removal=removal,
         validation_fraction=_fraction(estimator, has_validation_data, cv is not None),
