@@ -1,17 +1,25 @@
 """Members add up: what a classifier says is the weighted sum of what they say."""
 
+import pickle
 from dataclasses import replace
 from functools import cache
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn import config_context
 
 from fcgboost import FCGBoostClassifier
-from fcgboost.dictionaries import GaussDictionary, TreeDictionary
-from fcgboost.members import decision_of, staged_decision_of
+from fcgboost.dictionaries import (
+    Dictionary,
+    GaussDictionary,
+    StepDictionary,
+    TreeDictionary,
+    UnionDictionary,
+)
+from fcgboost.members import Members, decision_of, staged_decision_of
 from tests.suites.marks import also
 from tests.suites.members import noisy
 
@@ -142,3 +150,48 @@ def test_whether_a_member_knows_its_steps() -> None:
     lost = replace(member.trace, start=np.full(1, np.nan))
     assert not replace(member, trace=lost).has_path
     assert not replace(member, n_iter=99).has_path
+
+
+@pytest.mark.parametrize("n_classes", [2, *also(3)])
+@pytest.mark.parametrize(
+    "dictionary",
+    ["auto", "sigmoid", "polynomial", UnionDictionary([GaussDictionary(), StepDictionary()])],
+    ids=str,
+)
+def test_few_rows_have_the_values_that_they_have_among_many(
+    dictionary: str | Dictionary, n_classes: int
+) -> None:
+    X, y = noisy(n_classes=n_classes)
+    model = FCGBoostClassifier(dictionary, cv=3, ensemble=True, max_iter=6, random_state=0)
+    model.fit(X, y)
+    members = model.members_
+    assert isinstance(members, Members)
+    assert members.together is not None
+    rows = X.astype(np.float32)
+    if dictionary == "auto":
+        # Beyond the limits, which differ by member.
+        rows[1] *= 1e6
+        assert members.together.decision(rows[1:2].astype(np.float64)) is None
+    expected = model.decision_function(rows)
+    loaded = pickle.loads(pickle.dumps(model))
+    for some in (slice(0, 1), slice(1, 2), slice(2, 3), slice(0, 8)):
+        found = loaded.decision_function(rows[some])
+        np.testing.assert_allclose(found, expected[some], rtol=1e-10, atol=1e-12)
+    assert members.together.decision(X[:1]) is not None
+    assert members.together.decision(np.full_like(X[:1], np.nan)) is None
+    assert isinstance(loaded.members_, Members)
+    assert "together" not in vars(Members(members))
+
+
+def test_members_that_see_rows_differently_stay_apart() -> None:
+    X, y = noisy()
+    frame = pd.DataFrame(X).add_prefix("x")
+    frame["word"] = np.where(y > 0, "yes", np.where(X[:, 0] > 0.5, "no", "maybe"))
+    model = FCGBoostClassifier(cv=2, max_iter=3, random_state=0).fit(frame, y)
+    assert model.members_.together is None
+    assert len(model.members_) > 1
+    np.testing.assert_allclose(
+        model.decision_function(frame[:1]), model.decision_function(frame)[:1], rtol=1e-10
+    )
+    (single,) = FCGBoostClassifier("fast", max_iter=3).fit(X, y).members_
+    assert Members([single]).together is None

@@ -33,7 +33,7 @@ from fcgboost.calibration import PowerLink, has_probability, labels_of, probabil
 from fcgboost.files import write_whole
 from fcgboost.greedy.path import Trace
 from fcgboost.losses import Loss
-from fcgboost.members import Member, decision_of, staged_decision_of
+from fcgboost.members import Member, Members, decision_of, staged_decision_of
 from fcgboost.model import Model
 from fcgboost.names import NAMES, PRESET_NAMES, make_part
 from fcgboost.stopping import Status
@@ -381,7 +381,7 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
             longest = members[0].trace.n_steps if is_path else self.n_iter_
             if k > longest:
                 raise ValueError(f"k={k} is more than the {longest} steps of the path.")
-            short.members_ = tuple(
+            short.members_ = Members(
                 member.truncated(k if is_path else min(k, member.n_iter)) for member in members
             )
             for name in ("oof_decision_function_", "oof_score_"):

@@ -11,12 +11,15 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from fcgboost.arrays import Array, Flags, Matrix, is_sparse, to_numpy
 from fcgboost.parts import Part, is_positive, refuse
+
+#: Returns the values of atoms at rows.
+ValuesOf: TypeAlias = Callable[[Matrix], Array]
 
 
 @dataclass(frozen=True)
@@ -102,12 +105,19 @@ class Dictionary(Part):
         unit of each column; rows of inner products already include it.
         """
 
-    def prepared(self, atoms: Matrix, scale: Array) -> Callable[[Matrix], Array]:
+    def prepared(self, atoms: Matrix, scale: Array) -> ValuesOf:
         """Return `evaluate` as a function of X alone, for repeated calls in prediction.
 
         Override it to precompute what depends on the atoms only. Values agree up to rounding.
         """
         return lambda X: self.evaluate(X, atoms, scale)
+
+    def prepared_together(self, atoms: Array, scales: Array) -> ValuesOf | None:
+        """Return `prepared` for few rows and atoms that each have a scale, or None.
+
+        So the atoms of several models are evaluated in one call.
+        """
+        return None
 
     def scaled(self, atoms: Matrix, factors: Array) -> Matrix | None:
         """Return atoms scaled by positive factors, or None if the family has no multiples."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Real
 from typing import Literal
@@ -16,6 +15,7 @@ from fcgboost.dictionaries.base import (
     LearnableDictionary,
     Sample,
     SmoothDictionary,
+    ValuesOf,
     check_range,
     ends_of,
     log_uniform,
@@ -98,7 +98,7 @@ class GaussDictionary(SmoothDictionary, LearnableDictionary):
         origin, right = _origin_and_right_side(atoms, scale)
         return _decay(_inputs_side((X - origin) / scale) @ right)
 
-    def prepared(self, atoms: Matrix, scale: Array) -> Callable[[Matrix], Array]:
+    def prepared(self, atoms: Matrix, scale: Array) -> ValuesOf:
         """Precompute the centres' side of the product that gives all exponents."""
         if not isinstance(atoms, np.ndarray):
             return super().prepared(atoms, scale)
@@ -111,6 +111,11 @@ class GaussDictionary(SmoothDictionary, LearnableDictionary):
             return _decay(product_on_one_thread(_inputs_side((X - origin) / scale), right))
 
         return values
+
+    def prepared_together(self, atoms: Array, scales: Array) -> ValuesOf:
+        centers = np.ascontiguousarray(atoms[:, :-1])
+        units = 0.5**0.5 / (atoms[:, -1:] * scales)
+        return lambda X: _kernels.gauss_values(np.ascontiguousarray(X), centers, units)
 
     def input_gradient(
         self,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -24,7 +24,7 @@ from fcgboost.arrays import (
     to_device_of,
     to_numpy,
 )
-from fcgboost.dictionaries.base import Grower, GrownDictionary, Sample
+from fcgboost.dictionaries.base import Grower, GrownDictionary, Sample, ValuesOf
 from fcgboost.dictionaries.bins import (
     N_BINS,
     N_CODES,
@@ -192,7 +192,7 @@ class TreeDictionary(GrownDictionary):
     def evaluate(self, X: Matrix, atoms: Matrix, scale: Array) -> Array:
         return self.prepared(atoms, scale)(X)
 
-    def prepared(self, atoms: Matrix, scale: Array) -> Callable[[Matrix], Array]:
+    def prepared(self, atoms: Matrix, scale: Array) -> ValuesOf:
         """Check the trees once; raise a ValueError if rows are not trees."""
         nodes = nodes_of(atoms)
         depths = _kernels.check_trees(nodes, len(scale))
@@ -224,6 +224,10 @@ class TreeDictionary(GrownDictionary):
             return _kernels.walk(np.ascontiguousarray(X, dtype=np.float64), trees, depths)
 
         return values
+
+    def prepared_together(self, atoms: Array, scales: Array) -> ValuesOf:
+        # Trees have no scale.
+        return self.prepared(atoms, scales[0])
 
     def n_parameters(self, n_features: int) -> int:
         """Return the size of a full tree."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from numbers import Integral
 from typing import NamedTuple
 
 import numpy as np
 
 from fcgboost.arrays import Array, Codes, Flags, Matrix, is_tensor, to_numpy
-from fcgboost.dictionaries.base import Dictionary, Sample
+from fcgboost.dictionaries.base import Dictionary, Sample, ValuesOf
 from fcgboost.parts import refuse
 
 
@@ -87,7 +87,7 @@ class UnionDictionary(Dictionary):
             columns.append((part.places, values))
         return _arranged(columns, (X.shape[0], atoms.shape[0]))
 
-    def prepared(self, atoms: Matrix, scale: Array) -> Callable[[Matrix], Array]:
+    def prepared(self, atoms: Matrix, scale: Array) -> ValuesOf:
         parts = []
         for part in self.members(atoms, len(scale)):
             function = part.family.prepared(part.rows, scale[part.inputs])

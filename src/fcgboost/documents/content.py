@@ -43,7 +43,7 @@ from fcgboost.documents.parts import (
     read_part,
 )
 from fcgboost.losses import Loss
-from fcgboost.members import Member
+from fcgboost.members import Member, Members
 
 #: A fitted classifier, whose attributes are known here, but not its class.
 Fitted: TypeAlias = Any
@@ -136,7 +136,7 @@ def read_content(value: object, parts: PartsByName, max_bytes: float = math.inf)
         parts=parts,
         memory=Memory(max_bytes),
     )
-    members = tuple(
+    members = Members(
         read_member(member, shared, f"$.members[{i}]") for i, member in enumerate(document.members)
     )
     shares = document.feature_importances

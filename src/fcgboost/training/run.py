@@ -15,7 +15,7 @@ from fcgboost.arrays import Codes, Labels, Rows, is_sparse
 from fcgboost.calibration import HeldOut, PowerLink, fit_link
 from fcgboost.checks import draw_key
 from fcgboost.losses import ProbabilityLoss
-from fcgboost.members import Member, decision_of
+from fcgboost.members import Member, Members, decision_of
 from fcgboost.stopping import StoppingRule, theory_steps
 from fcgboost.training.callbacks import FitTasks
 from fcgboost.training.crossfit import CrossFit, cross_fit
@@ -179,7 +179,7 @@ class Job:
             state = replace(state, path=members[0].trace, link=link)
         return {
             "classes_": self.rows.classes,
-            "members_": tuple(
+            "members_": Members(
                 with_metrics(member, layout, link) if isinstance(layout, MemoryLayout) else member
                 for member, layout in zip(members, layouts, strict=True)
             ),
