@@ -151,7 +151,8 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
     random_state : int, RandomState or None, default=None
         Seed for drawing candidates, folds and held-out rows.
     verbose : int, default=0
-        1 shows progress on standard error; 2 also logs every step to the logger "fcgboost".
+        1 shows progress on standard error, also of explanations beyond a second; 2 also logs every
+        step to the logger "fcgboost".
     time_limit : float or None, default=None
         Seconds for the whole fit. Folds are added while there is time; if not even one can be
         finished, its paths end early, and rows for which there is no time are dropped with a

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass
+from threading import get_ident
 
 import numpy as np
 
@@ -15,6 +18,7 @@ from fcgboost.prediction import BaseFCGBoost
 from fcgboost.shapley import MOST_ROWS, Game, Term
 from fcgboost.tables.inputs import encode
 from fcgboost.training.dataset import table_columns_of
+from fcgboost.training.progress import ProgressLine
 
 __all__ = ["Explanation"]
 
@@ -67,11 +71,20 @@ def explain(classifier: BaseFCGBoost, X: Rows, background: Rows = None) -> Expla
     seen = [encode(member.inputs, rows) for member in members]
     game = game_of(members, _background(classifier, background))
 
-    def explained(i: int) -> tuple[Array, float]:
-        return game.values([_dense(Z[i : i + 1]) for Z in seen])
+    n_rows = rows.shape[0]
+    done = deque[int]()
+    caller = get_ident()
 
-    n_threads = threads.allowed(classifier.n_jobs)
-    results = threads.each(explained, range(rows.shape[0]), n_threads)
+    def explained(i: int) -> tuple[Array, float]:
+        result = game.values([_dense(Z[i : i + 1]) for Z in seen])
+        done.append(i)
+        if get_ident() == caller:
+            line.show_rows(len(done), n_rows)
+        return result
+
+    with closing(ProgressLine(int(classifier.verbose))) as line:
+        results = threads.each(explained, range(n_rows), threads.allowed(classifier.n_jobs))
+        line.show_rows(n_rows, n_rows)
     values = np.array([phi for phi, _ in results])
     base = np.tile(game.base, (len(results), 1))
     if len(classifier.classes_) == 2:

@@ -10,6 +10,7 @@ import pytest
 from fcgboost import FCGBoostClassifier
 from fcgboost.datasets import make_simulation
 from fcgboost.stopping import Progress
+from fcgboost.training import progress
 from fcgboost.training.progress import ProgressLine
 
 
@@ -114,3 +115,18 @@ def test_a_fit_that_breaks_ends_the_moving_line(monkeypatch):
     with pytest.raises(RuntimeError, match="no more"):
         make(verbose=1).set_callbacks(broken).fit(*noisy())
     assert terminal.getvalue().endswith("\n")
+
+
+def test_explanations_show_a_line_once_they_have_taken_a_second(capfd, monkeypatch):
+    X, y = noisy()
+    model = make(verbose=1, n_jobs=1, max_iter=3).fit(X, y)
+    capfd.readouterr()
+    model.explain(X[:20])
+    assert capfd.readouterr().err == ""
+    monkeypatch.setattr(progress, "_SILENCE", 0.0)
+    model.explain(X[:20])
+    lines = capfd.readouterr().err.splitlines()
+    assert len(lines) == 10
+    assert lines[0].startswith("10 %  2 of 20 rows  0.")
+    model.set_params(verbose=0).explain(X[:20])
+    assert capfd.readouterr().err == ""

@@ -5,17 +5,20 @@ from __future__ import annotations
 import logging
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from fcgboost.stopping import Progress, Status, Step
+
+# Explanations of fewer seconds are not worth a line.
+_SILENCE = 1.0
 
 logger = logging.getLogger("fcgboost")
 
 
 @dataclass
 class ProgressLine:
-    """A stopping rule that never stops and shows the progress of the whole fit.
+    """A stopping rule that never stops and shows the progress of the whole fit, or of explanations.
 
     With `verbose` 1 it writes to standard error, with 2 also to the log.
     """
@@ -24,6 +27,8 @@ class ProgressLine:
     clock: Callable[[], float] = time.perf_counter
     #: The tenth of the fit that was shown last, where there is no terminal.
     _tenth: int = 0
+    #: Whether a line on a terminal has no end yet.
+    _is_open: bool = False
 
     def __post_init__(self) -> None:
         self._started = self.clock()
@@ -39,21 +44,31 @@ class ProgressLine:
 
     def __call__(self, step: Step) -> Status | None:
         assert step.progress is not None
-        line = self._line(step, step.progress)
+        self._show(step.progress.share, self._parts(step, step.progress))
+        return None
+
+    def show_rows(self, n_done: int, n_rows: int) -> None:
+        """Show how many rows are explained, if that has taken a second."""
+        if self.clock() - self._started >= _SILENCE:
+            self._show(n_done / n_rows, [f"{n_done:,} of {n_rows:,} rows"])
+
+    def _show(self, share: float, parts: Sequence[str]) -> None:
+        taken = self.clock() - self._started
+        left = taken * (1.0 / share - 1.0)
+        times = f"{taken:.1f} s, {left:.1f} s left"
+        line = "  ".join([f"{100.0 * share:.0f} %", *parts, times])
         logger.log(self._level, line)
-        tenth = int(10.0 * step.progress.share)
+        tenth = int(10.0 * share)
         if self._has_terminal:
             sys.stderr.write(f"\r\x1b[K{line}")
             sys.stderr.flush()
+            self._is_open = True
         elif self.verbose > 0 and tenth > self._tenth:
             sys.stderr.write(line + "\n")
             self._tenth = tenth
-        return None
 
-    def _line(self, step: Step, progress: Progress) -> str:
-        taken = self.clock() - self._started
-        left = taken * (1.0 / progress.share - 1.0)
-        parts = [f"{100.0 * progress.share:.0f} %"]
+    def _parts(self, step: Step, progress: Progress) -> list[str]:
+        parts = []
         if progress.n_paths > 1:
             parts.append(f"path {progress.path} of {progress.n_paths}")
         if progress.fold is not None:
@@ -62,12 +77,11 @@ class ProgressLine:
         parts.append(f"objective {step.objectives.mean():.4f}")
         if step.validation_score is not None:
             parts.append(f"validation {step.validation_score:.4f}")
-        parts.append(f"{taken:.1f} s, {left:.1f} s left")
-        return "  ".join(parts)
+        return parts
 
     def close(self) -> None:
         """End the updating line."""
-        if self._has_terminal:
+        if self._is_open:
             sys.stderr.write("\n")
 
     @property
