@@ -10,6 +10,7 @@ from hypothesis.extra.numpy import array_shapes, arrays
 from scipy import sparse
 
 from fcgboost.hashing import Circle, Digest, derive, fingerprint, keyed, mix, order_of
+from fcgboost.threads import shared
 
 entries = st.one_of(
     st.sampled_from([0.0, -0.0, 1.0, -1.0]),
@@ -68,6 +69,18 @@ def test_fingerprints_of_many_rows_are_those_of_each():
 def test_words_are_put_in_growing_order_and_equal_ones_stay_in_theirs(words):
     words = np.array(words, np.uint64)
     np.testing.assert_array_equal(order_of(words), np.argsort(words, kind="stable"))
+
+
+@pytest.mark.parametrize("n", [2**16 - 1, 2**16, 100_000])
+@pytest.mark.parametrize("n_threads", [1, 2, 3, 7])
+def test_many_rows_are_hashed_and_sorted_alike_by_any_threads(n, n_threads):
+    X = np.random.default_rng(n).standard_normal((n, 3)).astype(np.float32)
+    X[::3] = X[0]
+    expected = fingerprint(X[::50].astype(np.float64))
+    with shared.ours(n_threads):
+        hashes = fingerprint(X)
+        np.testing.assert_array_equal(hashes[::50], expected)
+        np.testing.assert_array_equal(order_of(hashes), np.argsort(hashes, kind="stable"))
 
 
 @given(X=matrices, seed=st.integers(0, 2**32 - 1))

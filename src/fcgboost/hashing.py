@@ -22,7 +22,7 @@ Hashes = NDArray[np.uint64]
 _GOLDEN = 0x9E3779B97F4A7C15
 _ALL = 2**64 - 1
 # Rows fingerprinted at once.
-_AT_ONCE = 1 << 12
+_AT_ONCE = 1 << 16
 
 
 def mix(words: Any) -> Any:
@@ -47,11 +47,9 @@ def fingerprint(X: Matrix) -> Hashes:
         entries = np.where(exact == 0.0, np.uint64(0), mixed)
         sums = np.append(np.uint64(0), np.cumsum(entries, dtype=np.uint64))
         return np.asarray(mix(np.diff(sums[X.indptr])))
-    hashes = []
-    for start in range(0, len(X) or 1, _AT_ONCE):
-        # In blocks, as rows of another precision or order are copied.
-        block = np.ascontiguousarray(X[start : start + _AT_ONCE], dtype=np.float64)
-        hashes.append(_kernels.fingerprint(block, columns))
+    # In blocks, as rows of another order are copied.
+    starts = range(0, len(X) or 1, _AT_ONCE)
+    hashes = [_kernels.fingerprint(X[start : start + _AT_ONCE], columns) for start in starts]
     return np.concatenate(hashes)
 
 

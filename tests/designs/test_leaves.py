@@ -138,6 +138,10 @@ def test_a_grower_says_which_leaves_rows_belong_to() -> None:
     residual[::5] = 0.0  # rows that a tree is not grown on have leaves as well
     atom, leaves = grow(TREES, X, residual)
     np.testing.assert_array_equal(leaves, TREES.leaves(X, atom))
+    single = X.astype(np.float32)
+    np.testing.assert_array_equal(
+        TREES.leaves(single, atom), TREES.leaves(single.astype(np.float64), atom)
+    )
     values = TREES.leaf_values(atom)
     np.testing.assert_array_equal(values[leaves], TREES.evaluate(X, atom, np.ones(6))[:, 0])
     assert grow(TreeDictionary(3), X, residual)[1] is None

@@ -58,9 +58,9 @@ _FUNCTIONS = {
     "leaf_terms": "bpbaaaaaa",
     "terms": "-ibaaaaaa",
     "check_trees": "iiiaiaa",
-    "walk": "-iiaaiiaa",
-    "walk_to_leaves": "-iaiiaaa",
-    "fingerprint": "-iiaaa",
+    "walk": "-iiaaiibaa",
+    "walk_to_leaves": "-iaiibaaa",
+    "fingerprint": "-iibaaa",
     "order": "-iaaa",
     "gauss_values": "-iiaiaaa",
     "shapley_trees": "-iiaiiaaaiaiaa",
@@ -396,13 +396,15 @@ def propose(
     return atoms
 
 
-def code_rows(bins: Bins, rows: Array) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
-    """Return the codes of rows, and for each column, whether its features clash.
-
-    Rows of single precision are read as they are.
-    """
+def _as_read(rows: Array) -> tuple[bool, Array]:
+    """Return whether rows are read in single precision, and these rows."""
     is_single = rows.dtype == np.float32
-    rows = np.ascontiguousarray(rows, np.float32 if is_single else np.float64)
+    return is_single, np.ascontiguousarray(rows, np.float32 if is_single else np.float64)
+
+
+def code_rows(bins: Bins, rows: Array) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+    """Return the codes of rows, and for each column, whether its features clash."""
+    is_single, rows = _as_read(rows)
     codes = np.empty((len(rows), bins.n_columns), np.uint8)
     clashes = np.zeros(bins.n_columns, np.uint8)
     library().fcg_code_rows(
@@ -489,11 +491,13 @@ def check_trees(nodes: Array, n_features: int) -> Rows:
 def walk(X: Array, nodes: Array, depths: Rows) -> Array:
     """Return the values of checked trees at rows, of shape (n_rows, n_trees)."""
     values = np.empty((len(X), len(nodes)))
+    is_single, X = _as_read(X)
     library().fcg_walk(
         *nodes.shape[:2],
         nodes,
         depths,
         *X.shape,
+        is_single,
         X,
         values,
     )
@@ -508,10 +512,12 @@ def walk_to_leaves(
 ) -> NDArray[np.uint16]:
     """Return the leaf number of each row in one checked tree, given those of the nodes."""
     leaves = np.empty(len(X), np.uint16)
+    is_single, X = _as_read(X)
     library().fcg_walk_to_leaves(
         depth,
         nodes,
         *X.shape,
+        is_single,
         X,
         numbers,
         leaves,
@@ -522,8 +528,10 @@ def walk_to_leaves(
 def fingerprint(X: Array, columns: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Return a hash per row, from the hashes of the columns."""
     hashes = np.empty(len(X), dtype=np.uint64)
+    is_single, X = _as_read(X)
     library().fcg_fingerprint(
         *X.shape,
+        is_single,
         X,
         columns,
         hashes,

@@ -25,9 +25,9 @@ FCG_API int32_t fcg_has_v3(void);
 
 /* rows.c */
 
-/* Write a hash per row that depends on its values alone: the mixed sum of its entries, each mixed
- * with the hash of its column; zeros contribute nothing. */
-FCG_API void fcg_fingerprint(int64_t n_rows, int64_t n_features, const double *X,
+/* Write a hash per row of X, of single or double precision, that depends on its values alone: the
+ * mixed sum of its entries, each mixed with the hash of its column; zeros contribute nothing. */
+FCG_API void fcg_fingerprint(int64_t n_rows, int64_t n_features, int32_t is_single, const void *X,
                              const uint64_t *columns, uint64_t *hashes);
 typedef struct {
     uint64_t hash;
@@ -261,14 +261,15 @@ typedef struct {
  * of the first reachable node that sends rows to no valid node, or to one with another parent. */
 FCG_API int64_t fcg_check_trees(int64_t n_trees, int64_t n_nodes, const fcg_node *nodes,
                                 int64_t n_features, int64_t *levels, int64_t *depths);
-/* Write the values of checked trees at rows, of shape (n_rows, n_trees). */
+/* Write the values of checked trees at rows of single or double precision, of shape (n_rows,
+ * n_trees). */
 FCG_API void fcg_walk(int64_t n_trees, int64_t n_nodes, const fcg_node *nodes,
-                      const int64_t *depths, int64_t n_rows, int64_t n_features, const double *X,
-                      double *values);
+                      const int64_t *depths, int64_t n_rows, int64_t n_features,
+                      int32_t is_single, const void *X, double *values);
 /* Write the leaf number of each row in one tree; `numbers` has one for each node. */
 FCG_API void fcg_walk_to_leaves(int64_t depth, const fcg_node *tree, int64_t n_rows,
-                                int64_t n_features, const double *X, const uint16_t *numbers,
-                                uint16_t *leaves);
+                                int64_t n_features, int32_t is_single, const void *X,
+                                const uint16_t *numbers, uint16_t *leaves);
 
 /* shapley.c: players own some of the inputs each; their Shapley values are what they add to atoms
  * on the way from the rows of a background to one row x, averaged over all orders of players */

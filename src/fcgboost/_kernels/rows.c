@@ -1,8 +1,11 @@
 /* Raw rows: their fingerprints, the order of fingerprints, and the values of a few Gauss atoms. */
 #include "exp.h"
-#include "kernels.h"
+#include "pool.h"
 
 #include <string.h>
+
+/* Rows that are worth another thread. */
+enum { PART = 2048 };
 
 static inline uint64_t mix(uint64_t word) {
     word = (word ^ (word >> 30)) * 0xBF58476D1CE4E5B9u;
@@ -10,41 +13,120 @@ static inline uint64_t mix(uint64_t word) {
     return word ^ (word >> 31);
 }
 
-void fcg_fingerprint(int64_t n_rows, int64_t n_features, const double *X, const uint64_t *columns,
-                     uint64_t *hashes) {
-    for (int64_t i = 0; i < n_rows; i++, X += n_features) {
+/* Rows, and their hashes. */
+typedef struct {
+    int64_t n_rows, n_features;
+    int32_t is_single;
+    const void *X;
+    const uint64_t *columns;
+    uint64_t *hashes;
+} hashing;
+
+static void hash_part(void *context, int64_t part) {
+    const hashing *all = context;
+    const double *doubles = all->X;
+    const float *singles = all->X;
+    int64_t stop = (part + 1) * PART, n_features = all->n_features;
+    stop = stop < all->n_rows ? stop : all->n_rows;
+    for (int64_t i = part * PART; i < stop; i++) {
         uint64_t total = 0;
         for (int64_t j = 0; j < n_features; j++) {
+            int64_t entry = i * n_features + j;
+            double value = all->is_single ? (double)singles[entry] : doubles[entry];
             uint64_t bits;
-            memcpy(&bits, X + j, sizeof bits);
-            total += X[j] == 0.0 ? 0 : mix(bits ^ columns[j]);
+            memcpy(&bits, &value, sizeof bits);
+            total += value == 0.0 ? 0 : mix(bits ^ all->columns[j]);
         }
-        hashes[i] = mix(total);
+        all->hashes[i] = mix(total);
     }
 }
 
-void fcg_order(int64_t n, const uint64_t *hashes, fcg_hashed_row *room, int64_t *order) {
-    enum { BITS = 8, N_DIGITS = 64 / BITS, LAST = (1 << BITS) - 1 };
-    int64_t positions[N_DIGITS][LAST + 1] = {{0}};
-    fcg_hashed_row *from = room, *to = room + n;
-    for (int64_t i = 0; i < n; i++) {
-        from[i] = (fcg_hashed_row){hashes[i], i};
-        for (int k = 0; k < N_DIGITS; k++) positions[k][(hashes[i] >> (BITS * k)) & LAST]++;
-    }
-    /* Least significant digit first; every pass is stable. */
-    for (int k = 0; k < N_DIGITS; k++) {
+void fcg_fingerprint(int64_t n_rows, int64_t n_features, int32_t is_single, const void *X,
+                     const uint64_t *columns, uint64_t *hashes) {
+    hashing all = {n_rows, n_features, is_single, X, columns, hashes};
+    fcg_share((n_rows + PART - 1) / PART, hash_part, &all);
+}
+
+/* Digits of hashes, and the rows from which on they are divided: counting takes time, too. */
+enum { BITS = 8, DIGITS = 1 << BITS, LAST = 64 / BITS - 1, MANY = 1 << 16 };
+
+static int64_t digit_of(uint64_t hash, int k) {
+    return (int64_t)(hash >> (BITS * k)) & (DIGITS - 1);
+}
+
+/* Sort rows by their first digits, the least significant first; every pass is stable. Write their
+ * order. */
+static void sort_rows(int n_digits, int64_t n, fcg_hashed_row *from, fcg_hashed_row *to,
+                      int64_t *order) {
+    int64_t positions[LAST + 1][DIGITS];
+    memset(positions, 0, sizeof positions);
+    for (int64_t i = 0; i < n; i++)
+        for (int k = 0; k < n_digits; k++) positions[k][digit_of(from[i].hash, k)]++;
+    for (int k = 0; k < n_digits; k++) {
         int64_t next = 0;
-        for (int digit = 0; digit <= LAST; digit++) {
+        for (int digit = 0; digit < DIGITS; digit++) {
             int64_t count = positions[k][digit];
             positions[k][digit] = next;
             next += count;
         }
-        for (int64_t i = 0; i < n; i++)
-            to[positions[k][(from[i].hash >> (BITS * k)) & LAST]++] = from[i];
+        for (int64_t i = 0; i < n; i++) to[positions[k][digit_of(from[i].hash, k)]++] = from[i];
         fcg_hashed_row *spare = from;
         from = to, to = spare;
     }
     for (int64_t i = 0; i < n; i++) order[i] = from[i].row;
+}
+
+/* Hashes that are sorted: first all by the last digit, in parts, then the rows of each digit. */
+typedef struct {
+    int64_t n, size;
+    const uint64_t *hashes;
+    fcg_hashed_row *room;
+    int64_t *order;
+    int64_t positions[64][DIGITS], first[DIGITS + 1]; /* by part and digit, and by digit */
+} sorting;
+
+static void count_part(void *context, int64_t part) {
+    sorting *all = context;
+    int64_t stop = (part + 1) * all->size;
+    for (int64_t i = part * all->size; i < (stop < all->n ? stop : all->n); i++)
+        all->positions[part][digit_of(all->hashes[i], LAST)]++;
+}
+
+static void deal_part(void *context, int64_t part) {
+    sorting *all = context;
+    int64_t stop = (part + 1) * all->size, *next = all->positions[part];
+    for (int64_t i = part * all->size; i < (stop < all->n ? stop : all->n); i++)
+        all->room[next[digit_of(all->hashes[i], LAST)]++] = (fcg_hashed_row){all->hashes[i], i};
+}
+
+static void sort_digit(void *context, int64_t digit) {
+    const sorting *all = context;
+    int64_t first = all->first[digit], n = all->first[digit + 1] - first;
+    fcg_hashed_row *dealt = all->room + first;
+    sort_rows(LAST, n, dealt, dealt + all->n, all->order + first);
+}
+
+void fcg_order(int64_t n, const uint64_t *hashes, fcg_hashed_row *room, int64_t *order) {
+    if (n < MANY) {
+        for (int64_t i = 0; i < n; i++) room[i] = (fcg_hashed_row){hashes[i], i};
+        sort_rows(LAST + 1, n, room, room + n, order);
+        return;
+    }
+    sorting all = {.n = n, .size = fcg_rows_a_part(n), .hashes = hashes, .room = room,
+                   .order = order};
+    int64_t n_parts = (n + all.size - 1) / all.size, next = 0;
+    fcg_share(n_parts, count_part, &all);
+    for (int digit = 0; digit < DIGITS; digit++) {
+        all.first[digit] = next;
+        for (int64_t part = 0; part < n_parts; part++) {
+            int64_t count = all.positions[part][digit];
+            all.positions[part][digit] = next;
+            next += count;
+        }
+    }
+    all.first[DIGITS] = next;
+    fcg_share(n_parts, deal_part, &all);
+    fcg_share(DIGITS, sort_digit, &all);
 }
 
 void fcg_gauss_values(int64_t n_rows, int64_t n_features, const double *X, int64_t n_atoms,

@@ -42,31 +42,36 @@ int64_t fcg_check_trees(int64_t n_trees, int64_t n_nodes, const fcg_node *nodes,
     return -1;
 }
 
-/* Send a few rows down a tree in parallel; `at` are the nodes they reach. */
-static void descend(const fcg_node *tree, int64_t depth, int64_t n, int64_t n_features,
-                    const double *X, int64_t *at) {
-    for (int64_t lane = 0; lane < n; lane++) at[lane] = 0;
-    for (int64_t level = 0, n_moved = n; level < depth && n_moved > 0; level++) {
-        n_moved = 0; /* in deep trees, few rows reach the bottom */
-        for (int64_t lane = 0; lane < n; lane++) {
-            int64_t next = next_node(tree, at[lane], X + lane * n_features);
-            n_moved += next != at[lane];
-            at[lane] = next;
-        }
-    }
-}
-
 /* Trees, rows, and what is written: the values of all trees, or the leaf numbers of one. */
 typedef struct {
     int64_t n_trees, n_nodes;
     const fcg_node *nodes;
     const int64_t *depths;
     int64_t n_rows, n_features;
-    const double *X;
+    int32_t is_single; /* the precision of X */
+    const void *X;
     double *values;
     const uint16_t *numbers;
     uint16_t *leaves;
 } walks;
+
+/* Send n rows from the first one on down a tree in parallel; `at` are the nodes they reach. */
+static void descend(const walks *all, const fcg_node *tree, int64_t depth, int64_t first,
+                    int64_t n, int64_t *at) {
+    const double *doubles = all->X;
+    const float *singles = all->X;
+    for (int64_t lane = 0; lane < n; lane++) at[lane] = 0;
+    for (int64_t level = 0, n_moved = n; level < depth && n_moved > 0; level++) {
+        n_moved = 0; /* in deep trees, few rows reach the bottom */
+        for (int64_t lane = 0; lane < n; lane++) {
+            const fcg_node *node = tree + at[lane];
+            if (node->feature < 0.0) continue;
+            int64_t entry = (first + lane) * all->n_features + (int64_t)node->feature;
+            at[lane] = child_of(tree, node, all->is_single ? singles[entry] : doubles[entry]);
+            n_moved++;
+        }
+    }
+}
 
 static void walk_block(void *context, int64_t block) {
     const walks *all = context;
@@ -76,8 +81,7 @@ static void walk_block(void *context, int64_t block) {
         const fcg_node *tree = all->nodes + t * all->n_nodes;
         for (int64_t first = start; first < stop; first += LANES) {
             int64_t n = stop - first < LANES ? stop - first : LANES, at[LANES];
-            descend(tree, all->depths[t], n, all->n_features, all->X + first * all->n_features,
-                    at);
+            descend(all, tree, all->depths[t], first, n, at);
             for (int64_t lane = 0; lane < n; lane++)
                 all->values[(first + lane) * all->n_trees + t] = tree[at[lane]].value;
         }
@@ -85,9 +89,11 @@ static void walk_block(void *context, int64_t block) {
 }
 
 void fcg_walk(int64_t n_trees, int64_t n_nodes, const fcg_node *nodes, const int64_t *depths,
-              int64_t n_rows, int64_t n_features, const double *X, double *values) {
+              int64_t n_rows, int64_t n_features, int32_t is_single, const void *X,
+              double *values) {
     walks all = {.n_trees = n_trees, .n_nodes = n_nodes, .nodes = nodes, .depths = depths,
-                 .n_rows = n_rows, .n_features = n_features, .X = X, .values = values};
+                 .n_rows = n_rows, .n_features = n_features, .is_single = is_single, .X = X,
+                 .values = values};
     int64_t n_blocks = (n_rows + BLOCK - 1) / BLOCK;
     if (n_trees >= MANY) fcg_share(n_blocks, walk_block, &all);
     else
@@ -99,16 +105,16 @@ static void number_part(void *context, int64_t part) {
     int64_t start = part * PART, stop = start + PART < all->n_rows ? start + PART : all->n_rows;
     for (int64_t first = start; first < stop; first += LANES) {
         int64_t n = stop - first < LANES ? stop - first : LANES, at[LANES];
-        descend(all->nodes, all->depths[0], n, all->n_features, all->X + first * all->n_features,
-                at);
+        descend(all, all->nodes, all->depths[0], first, n, at);
         for (int64_t lane = 0; lane < n; lane++)
             all->leaves[first + lane] = all->numbers[at[lane]];
     }
 }
 
 void fcg_walk_to_leaves(int64_t depth, const fcg_node *tree, int64_t n_rows, int64_t n_features,
-                        const double *X, const uint16_t *numbers, uint16_t *leaves) {
+                        int32_t is_single, const void *X, const uint16_t *numbers,
+                        uint16_t *leaves) {
     walks all = {.nodes = tree, .depths = &depth, .n_rows = n_rows, .n_features = n_features,
-                 .X = X, .numbers = numbers, .leaves = leaves};
+                 .is_single = is_single, .X = X, .numbers = numbers, .leaves = leaves};
     fcg_share((n_rows + PART - 1) / PART, number_part, &all);
 }

@@ -221,7 +221,7 @@ class TreeDictionary(GrownDictionary):
                 trees = nodes.copy()
                 trees[:, :, 0] = np.where(features < 0.0, features, numbers)
                 X = X[:, used.astype(np.intp)].toarray()
-            return _kernels.walk(np.ascontiguousarray(X, dtype=np.float64), trees, depths)
+            return _kernels.walk(X, trees, depths)
 
         return values
 
@@ -245,9 +245,8 @@ class TreeDictionary(GrownDictionary):
         numbers = np.cumsum(nodes[0, :, 0] == -1.0) - 1
         if is_tensor(X):
             return to_device_of(numbers, X)[_walk(X, nodes, depth)[:, 0]]
-        rows = np.ascontiguousarray(to_numpy(X), dtype=np.float64)
         return _kernels.walk_to_leaves(
-            rows,
+            to_numpy(X),
             nodes[0],
             depth,
             numbers.astype(np.uint16),

@@ -166,7 +166,9 @@ def make_validator(
 
     def leaves(tree: Array) -> Codes | Tensor:
         assert isinstance(dictionary, TreeDictionary)
-        return by_block(partial(dictionary.leaves, atom=tree))
+        if device.is_torch:
+            return by_block(partial(dictionary.leaves, atom=tree))
+        return dictionary.leaves(rows, tree)
 
     if dictionary.corrects_leaves:
         return Validator(LeafValues(leaves, device, n_rows), score)
