@@ -3,7 +3,7 @@
 #   make demo          fit, plot and explain one example; output in demo/
 #   make test          lint, types, unit tests and doctests: a verdict within minutes
 #   make check M=...   form, types and tests of one module, src/fcgboost/losses.py say: a verdict within seconds
-#   make explore       property tests with other examples on every run, ten minutes or so
+#   make explore       property tests with other examples on every run, for ten minutes (MINUTES=10)
 #   make test-all      all the rest: oldest dependencies, the documentation, long runs, optional software, the paper
 #   make test-oldest   the oldest dependencies and extras that are promised, part of test-all
 #   make lint, format  check, or rewrite, the code's form
@@ -57,8 +57,9 @@ check: .venv/.test-stamp
 	test -z "$$tests" || $(PYTEST) -q -x -n 0 -m "not slow and not extras" $$tests
 
 # An example that fails is printed with what reproduces it, and is tried first the next time.
+explore: MINUTES = 10
 explore: .venv/.test-stamp
-	$(PYTEST) $(PARALLEL) --hypothesis-profile explore -m "hypothesis and not slow and not extras" tests
+	FCGBOOST_EXPLORE=$(MINUTES) $(PYTEST) $(PARALLEL) --hypothesis-profile explore -m "hypothesis and not slow and not extras" tests
 
 # What this machine lacks is skipped; pytest lists what, and why.
 test-all: test-oldest docs .venv/.all-stamp

@@ -5,6 +5,8 @@ collecting them takes seconds in each worker. `FCGBOOST_TESTS=all` collects them
 """
 
 import os
+import random
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -22,6 +24,10 @@ settings.register_profile("thorough", derandomize=True, deadline=None, max_examp
 settings.register_profile("explore", deadline=None, max_examples=300, print_blob=True)
 settings.load_profile("quick")
 
+# How many minutes `make explore` takes; what is not begun by then is skipped.
+EXPLORE_MINUTES = os.environ.get("FCGBOOST_EXPLORE")
+END = time.monotonic() + 60.0 * float(EXPLORE_MINUTES or "inf")
+
 COLLECTS_ALL = os.environ.get("FCGBOOST_TESTS") == "all"
 
 
@@ -31,6 +37,17 @@ def pytest_configure(config: pytest.Config) -> None:
         "covering: few cases show every value of every parameter; the others of the full "
         "product are slow",
     )
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Explore in another order on every run, the same in all workers: the last may be skipped."""
+    if EXPLORE_MINUTES:
+        random.Random(os.environ.get("PYTEST_XDIST_TESTRUNUID")).shuffle(items)
+
+
+def pytest_runtest_setup() -> None:
+    if time.monotonic() > END:
+        pytest.skip("the time to explore is over")
 
 
 def is_marked(metafunc: pytest.Metafunc, case, *names: str) -> bool:

@@ -10,7 +10,7 @@ from fcgboost import FCGBoostClassifier
 from fcgboost.clipping import Limits, clip, limits_of, zeros_in
 from fcgboost.dictionaries import ReluDictionary, TreeDictionary, UnionDictionary
 from fcgboost.model import Model
-from fcgboost.tables.learning import Levels
+from fcgboost.tables.learning import LevelCounts
 
 DICTIONARIES = ("gauss", "polynomial", "sigmoid", "relu")
 
@@ -295,6 +295,6 @@ def test_tensors_are_clipped_like_arrays(dtype: str) -> None:
 
 
 def test_levels_are_counted_row_by_row():
-    levels = Levels.of(np.array(["a", "b", "a", "3"], dtype=object))
+    levels = LevelCounts.of(np.array(["a", "b", "a", "3"], dtype=object))
     assert levels.counts == {"a": 2, "b": 1, "3": 1}
     assert levels.n_of("number") == 1

@@ -31,7 +31,7 @@ from fcgboost.tables.cells import is_missing
 from fcgboost.tables.columns import Column, NumberColumn
 from fcgboost.tables.inputs import are_plain, audience_of
 from fcgboost.tables.learning import learn_column, wanted_kinds
-from fcgboost.tables.opening import Table, as_array, is_table, open_table
+from fcgboost.tables.opening import OpenedTable, as_array, is_table, open_table
 
 #: A score of an estimator on rows and labels, larger is better.
 Scorer = Callable[..., float]
@@ -185,7 +185,7 @@ def _check_table(
     return np.column_stack([numbers for _, numbers, _ in learned])
 
 
-def read_columns(table: Table, table_columns: Sequence[Column]) -> Array:
+def read_columns(table: OpenedTable, table_columns: Sequence[Column]) -> Array:
     """Return one number per cell of a table whose columns are known."""
     pairs = zip(table_columns, table.columns.values(), strict=True)
     return np.column_stack([column.read(values) for column, values in pairs])

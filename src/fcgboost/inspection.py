@@ -20,7 +20,7 @@ from fcgboost.dictionaries import (
     UnionDictionary,
 )
 from fcgboost.dictionaries.nodes import nodes_of
-from fcgboost.dictionaries.union import Member as FamilyAtoms
+from fcgboost.dictionaries.union import FamilyAtoms
 from fcgboost.documents.columns import column_document
 from fcgboost.evaluation import TITLES
 from fcgboost.members import Member
@@ -49,7 +49,7 @@ _LONGEST_NAME = 24
 
 
 @dataclass(frozen=True, eq=False)
-class Kind:
+class MemberKind:
     """The members of a classifier with the same families of atoms."""
 
     #: As an adjective, "ReLU and tree", or "forest" where trees have corrected leaves.
@@ -92,7 +92,7 @@ class Description:
         return len(self.members) > 1
 
     @cached
-    def kinds(self) -> list[Kind]:
+    def kinds(self) -> list[MemberKind]:
         """The members by the families of their atoms."""
         kinds: dict[str, list[Member]] = {}
         for member in self.members:
@@ -101,7 +101,7 @@ class Description:
             if dictionary.corrects_leaves:
                 name = _FOREST
             kinds.setdefault(name, []).append(member)
-        return [Kind(name, members) for name, members in kinds.items()]
+        return [MemberKind(name, members) for name, members in kinds.items()]
 
     @property
     def averaging(self) -> str:
@@ -226,13 +226,13 @@ class Description:
         first = 0
         for owner, inputs in enumerate(self.inputs):
             model = self.members[owner].model
-            places = np.flatnonzero(owners == owner)
-            atoms = model.atoms[wanted[places] - first]
+            numbers = np.flatnonzero(owners == owner)
+            atoms = model.atoms[wanted[numbers] - first]
             for group in by_family(model.dictionary, atoms, len(model.scale)):
-                found = self._describe(group, inputs, model.scale[group.inputs])
+                phrases = self._describe(group, inputs, model.scale[group.inputs])
                 family = f"{dictionary_name(group.family)}: " if is_mixed else ""
-                for place, text in zip(places[group.places], found, strict=False):
-                    texts[place] = family + text
+                for i, phrase in zip(numbers[group.places], phrases, strict=False):
+                    texts[i] = family + phrase
             first += model.n_atoms
         return texts
 

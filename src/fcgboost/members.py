@@ -15,7 +15,7 @@ from fcgboost.clipping import Limits
 from fcgboost.designs.blocks import row_blocks
 from fcgboost.dictionaries.base import ValuesOf
 from fcgboost.dictionaries.planes import product_on_one_thread
-from fcgboost.dictionaries.union import Member as Part
+from fcgboost.dictionaries.union import FamilyAtoms
 from fcgboost.greedy.path import Trace
 from fcgboost.importances import importances_of
 from fcgboost.model import Model, by_family
@@ -172,7 +172,7 @@ class _Family:
     coef: Array
 
     @classmethod
-    def of(cls, parts: Sequence[tuple[Member, Part]]) -> _Family:
+    def of(cls, parts: Sequence[tuple[Member, FamilyAtoms]]) -> _Family:
         _, first = parts[0]
         scales = []
         coefs = []
@@ -208,7 +208,7 @@ class _Together:
         low = np.full(n_inputs, -np.inf)
         high = np.full(n_inputs, np.inf)
         intercept = np.zeros(1)
-        families: dict[tuple[str, int], list[tuple[Member, Part]]] = {}
+        families: dict[tuple[str, int], list[tuple[Member, FamilyAtoms]]] = {}
         for member in members:
             model = member.model
             bounds = model.bounds

@@ -19,7 +19,7 @@ from fcgboost.arrays import (
 from fcgboost.clipping import Limits, clip, within_reach
 from fcgboost.dictionaries import Dictionary, TreeDictionary, UnionDictionary
 from fcgboost.dictionaries.planes import product_on_one_thread
-from fcgboost.dictionaries.union import Member
+from fcgboost.dictionaries.union import FamilyAtoms
 from fcgboost.threads import cached
 
 __all__ = [
@@ -121,23 +121,23 @@ class Model:
             entries = _BLOCK_ENTRIES
         return int(max(1, entries // max(n_atoms, row_entries)))
 
-    def _laid_out(self, X: Matrix) -> _Layout:
+    def _laid_out(self, X: Matrix) -> _ModelArrays:
         """Return the arrays of the model in the memory of X."""
         memory = X.device if is_tensor(X) else None
         layout = self._layouts.get(memory)
         if layout is None:
-            layout = self._layouts[memory] = _Layout(self, X)
+            layout = self._layouts[memory] = _ModelArrays(self, X)
         return layout
 
     @cached
-    def _layouts(self) -> dict[object, _Layout]:
+    def _layouts(self) -> dict[object, _ModelArrays]:
         return {}
 
     def __getstate__(self) -> dict[str, object]:
         return {name: value for name, value in vars(self).items() if name != "_layouts"}
 
 
-class _Layout:
+class _ModelArrays:
     """A model's arrays in one memory, and its functions of rows there."""
 
     def __init__(self, model: Model, X: Matrix) -> None:
@@ -171,11 +171,11 @@ def bounds_of(dictionary: Dictionary, scale: Array, limits: Limits | None = None
     return limits if is_forest else within_reach(limits, scale)
 
 
-def by_family(dictionary: Dictionary, atoms: Matrix, n_features: int) -> list[Member]:
+def by_family(dictionary: Dictionary, atoms: Matrix, n_features: int) -> list[FamilyAtoms]:
     """Return the atoms grouped by family."""
     if isinstance(dictionary, UnionDictionary):
         return list(dictionary.members(atoms, n_features))
-    whole = Member(
+    whole = FamilyAtoms(
         dictionary,
         np.arange(atoms.shape[0]),
         atoms,

@@ -51,7 +51,7 @@ with app.setup:
 
 
 @app.class_definition
-class Sample(NamedTuple):
+class NoisySample(NamedTuple):
     """Training rows with some wrong labels, and test rows with the right ones."""
 
     X: Array
@@ -69,12 +69,12 @@ def draw_points(name: str, n: int, seed: int) -> tuple[Array, NDArray[np.intp]]:
 
 
 @app.function
-def draw_sample(name: str, n_samples: int, level: float, seed: int) -> Sample:
+def draw_sample(name: str, n_samples: int, level: float, seed: int) -> NoisySample:
     """Draw a data set, and flip a share of its training labels."""
     X, clean = draw_points(name, n_samples, seed)
     X_test, y_test = draw_points(name, N_TEST, seed + 1)
     is_flipped = np.random.default_rng(seed).uniform(size=len(clean)) < level
-    return Sample(X, np.where(is_flipped, 1 - clean, clean), is_flipped, X_test, y_test)
+    return NoisySample(X, np.where(is_flipped, 1 - clean, clean), is_flipped, X_test, y_test)
 
 
 @app.cell

@@ -4,7 +4,7 @@ import pytest
 
 from fcgboost import FCGBoostClassifier
 from fcgboost.datasets import make_customers
-from fcgboost.tables.learning import Levels, almost_all
+from fcgboost.tables.learning import LevelCounts, almost_all
 
 
 def test_customers_are_messy_and_the_same_at_every_call():
@@ -13,7 +13,7 @@ def test_customers_are_messy_and_the_same_at_every_call():
     assert not customers.equals(make_customers(500, random_state=8))
     assert customers["customer_id"].is_unique
     assert customers["churned"].isin(["yes", "no"]).all()
-    units = {name: almost_all(Levels.of(customers[name])) for name in customers}
+    units = {name: almost_all(LevelCounts.of(customers[name])) for name in customers}
     numbers = ("age", "income", "monthly_fee", "calls")
     assert {name for name, unit in units.items() if unit == "number"} == set(numbers)
     assert {name for name, unit in units.items() if unit == "days"} == {"last_contact"}

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fcgboost.designs.base import Best
+from fcgboost.designs.base import Winner
 from fcgboost.designs.scoring import Scores
 
 
@@ -19,4 +19,4 @@ def test_ties_go_to_the_lowest_index(precision: Any, gap: float) -> None:
 
 def test_nobody_allowed_is_nobody_chosen() -> None:
     scores = Scores(np.ones((2, 2)), None, "float64")
-    assert scores.best(np.array([[True, False], [True, False]])) == [Best(0, 1.0), None]
+    assert scores.best(np.array([[True, False], [True, False]])) == [Winner(0, 1.0), None]

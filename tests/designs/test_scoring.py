@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fcgboost.designs import scoring
-from fcgboost.designs.base import Best
+from fcgboost.designs.base import Winner
 from fcgboost.designs.blocks import block_sums
 from fcgboost.designs.devices import HostDevice
 from fcgboost.designs.memory import MemoryDesign
@@ -138,7 +138,7 @@ def test_scores_of_parts_of_the_rows_add_up(seed: int, normalize: bool) -> None:
 def test_a_score_that_overflows_does_not_win() -> None:
     for unknown in (np.nan, np.inf, -np.inf):
         scores = Scores(np.array([[1.0], [unknown], [5.0]]), None, "float64")
-        assert scores.best(np.ones((3, 1), dtype=bool)) == [Best(2, 5.0)]
+        assert scores.best(np.ones((3, 1), dtype=bool)) == [Winner(2, 5.0)]
 
 
 @pytest.mark.parametrize(("precision", "size"), [("float64", 1e-11), ("float32", 1e-7)])

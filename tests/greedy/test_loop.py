@@ -1,4 +1,4 @@
-"""The loop against what theory says it computes, and against itself under changes that are none."""
+"""The loop against theory, and against itself under changes that must not matter."""
 
 from collections.abc import Sequence
 

@@ -1,7 +1,9 @@
 """Which pictures a page has."""
 
+import base64
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import pandas as pd
@@ -10,7 +12,38 @@ import pytest
 from fcgboost import FCGBoostClassifier
 from fcgboost.io import load_model, save_model
 from fcgboost.plotting import DecisionBoundaryDisplay
-from tests.suites.pages import Show, mixed
+from fcgboost.report import write_model_report
+from tests.suites.pages import Show, mixed, pictures, read
+
+
+def drawn_titles(path: Path) -> set[str]:
+    """Give the names of a page's figures, all of whose images are whole and show something."""
+    page = read(path)
+    for picture in pictures(page):
+        kind, _, data = picture["src"].partition(",")
+        assert kind == "data:image/svg+xml;base64"
+        image = ElementTree.fromstring(base64.b64decode(data))
+        assert len(list(image.iter("{http://www.w3.org/2000/svg}path"))) > 10
+    names = {str(a.get("id")) for tag, a in page.elements if tag == "figure"}
+    assert len(pictures(page)) == len(names)
+    return names
+
+
+OF_EVERY_PAGE = {"influence", "reliability", "margins", "contributions", "path-curves"}
+
+
+def test_a_page_about_two_classes_of_numbers_has_its_real_pictures(written: Path) -> None:
+    dependences = {"dependence-1", "dependence-2"}
+    assert drawn_titles(written) == OF_EVERY_PAGE | dependences | {"boundary"}
+
+
+def test_a_page_about_a_table_of_several_classes_has_its_real_pictures(tmp_path: Path) -> None:
+    table, y = mixed(200, 0)
+    y = np.where(table["age"] > 60, "old", y)
+    clf = FCGBoostClassifier("relu", max_iter=3, random_state=0).fit(table, y)
+    page = write_model_report(tmp_path / "page.html", clf, table, y)
+    dependences = {f"dependence-{i}" for i in (1, 2, 3)}
+    assert drawn_titles(page) == OF_EVERY_PAGE | dependences
 
 
 def test_a_plane_without_its_path_has_the_final_boundary(

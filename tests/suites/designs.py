@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from fcgboost.designs.base import ActiveColumns, Best, Candidates, Design, Point
+from fcgboost.designs.base import ActiveColumns, Candidates, Design, Point, Winner
 from fcgboost.designs.memory import MemoryDesign
 from fcgboost.dictionaries import GaussDictionary, ReluDictionary
 from fcgboost.losses import CubedHinge, CurvedLoss, Square, SquaredHinge
@@ -163,7 +163,7 @@ def scores_of(candidates: Candidates, points: list[Point], normalize: bool) -> A
         allowed = np.zeros(scores.shape, dtype=bool)
         allowed[j] = True
         for c, best in enumerate(candidates.best(residuals, normalize, allowed)):
-            assert isinstance(best, Best)
+            assert isinstance(best, Winner)
             assert best.index == j
             assert type(best.score) is float
             scores[j, c] = best.score

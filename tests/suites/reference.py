@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fcgboost.designs.base import Best, Point, Residuals
+from fcgboost.designs.base import Point, Residuals, Winner
 from fcgboost.designs.memory import MemoryDesign
 from fcgboost.designs.scoring import MemoryCandidates
 
@@ -39,14 +39,14 @@ def reference_best(
     R: np.ndarray,
     normalize: bool,
     allowed: np.ndarray,
-) -> list[Best | None]:
+) -> list[Winner | None]:
     """Return the first of the allowed candidates that score as the best one, up to 1e-10."""
-    found: list[Best | None] = []
+    found: list[Winner | None] = []
     every = reference_scores(values, weights, R, normalize)
     for scores, may in zip(every.T, allowed.T, strict=True):
         places = np.flatnonzero(may)
         ties = [j for j in places if scores[j] >= (1.0 - 1e-10) * scores[places].max()]
-        found.append(Best(int(ties[0]), float(scores[ties[0]])) if ties else None)
+        found.append(Winner(int(ties[0]), float(scores[ties[0]])) if ties else None)
     return found
 
 

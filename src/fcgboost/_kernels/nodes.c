@@ -123,7 +123,7 @@ double fcg_weight_unit(const double *facts, int64_t *is_exact) {
     return total / fmin(WEIGHT_STEPS, fmax(LEAST_STEPS, STEPS_A_ROW * facts[3]));
 }
 
-/* Rows in parts: what there is, and what becomes of it. */
+/* The weights of rows in parts: the inputs, and the results of each part. */
 typedef struct {
     growth *tree;
     const double *residual, *weights;

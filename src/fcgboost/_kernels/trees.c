@@ -329,7 +329,7 @@ static void grow(course *way) {
     }
 }
 
-/* Put the rows of a node that was split in vain in their order again. */
+/* Restore the order of the rows of a node whose split is not used. */
 static void merge_rows(const growth *tree, const tree_node *node) {
     const tree_node *children = tree->nodes + node->children;
     for (int k = 0; k < 2; k++)

@@ -227,9 +227,9 @@ class SummedRows(GrowingRows):
         slots[parents] = np.arange(len(parents))
         less = self._split_rows(slots, splits).reshape(len(parents), -1)
         children = np.empty((len(parents), 2, less.shape[1]), np.int64)
-        for place, (node, side) in enumerate(zip(parents, added, strict=True)):
-            children[place, side] = less[place]
-            np.subtract(self._histograms[node], less[place], out=children[place, 1 - side])
+        for i, (node, side) in enumerate(zip(parents, added, strict=True)):
+            children[i, side] = less[i]
+            np.subtract(self._histograms[node], less[i], out=children[i, 1 - side])
             self._histograms[node] = None
         return self._search(totals, children.reshape(2 * len(parents), -1))
 

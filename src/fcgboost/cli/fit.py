@@ -173,7 +173,7 @@ def _describe_labels(y: NDArray[np.generic]) -> dict[str, Any]:
 
 def _describe_model(model: FCGBoostClassifier, out: Path) -> dict[str, Any]:
     """Return how large a model is, and which parameters were given or chosen."""
-    given = {
+    parameters = {
         "dictionary": str(model.dictionary),
         "loss": str(model.loss),
     }
@@ -189,7 +189,7 @@ def _describe_model(model: FCGBoostClassifier, out: Path) -> dict[str, Any]:
         "model": str(out),
         "bytes": out.stat().st_size,
         "n_atoms": model.n_atoms_,
-        "parameters": given,
+        "parameters": parameters,
         "members": members,
     }
 

@@ -45,7 +45,7 @@ def first_best(scores: Array, tie: float = TIE) -> int:
 
 
 @dataclass(frozen=True)
-class Best:
+class Winner:
     """The index and the score of the best candidate for one output."""
 
     index: int
@@ -293,7 +293,7 @@ class Candidates(ABC):
     atoms: Matrix
 
     @abstractmethod
-    def best(self, residuals: Residuals, normalize: bool, allowed: Flags) -> list[Best | None]:
+    def best(self, residuals: Residuals, normalize: bool, allowed: Flags) -> list[Winner | None]:
         """Find the candidate with the largest absolute inner product with each residual.
 
         Among scores within TIE of the largest, the first wins.
@@ -309,7 +309,7 @@ class Candidates(ABC):
 
         Returns
         -------
-        list of Best or None
+        list of Winner or None
             None for a point with no allowed candidate.
         """
 

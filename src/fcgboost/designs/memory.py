@@ -10,7 +10,7 @@ import numpy as np
 
 from fcgboost import hashing, threads
 from fcgboost.arrays import Codes, Matrix, is_sparse, is_tensor, stack_rows, to_numpy
-from fcgboost.designs.base import Array, Best, Design, Point, Residuals, Subsample, Sums
+from fcgboost.designs.base import Array, Design, Point, Residuals, Subsample, Sums, Winner
 from fcgboost.designs.blocks import row_blocks
 from fcgboost.designs.columns import MemoryColumns, RowColumns
 from fcgboost.designs.devices import HostDevice
@@ -181,11 +181,11 @@ class MemoryDesign(Design):
 
     def rescored(
         self,
-        winners: Sequence[Best | None],
+        winners: Sequence[Winner | None],
         atoms: Matrix,
         residuals: Residuals,
         normalize: bool,
-    ) -> list[Best | None]:
+    ) -> list[Winner | None]:
         """Return the winners with float64 scores, and with their columns for entry."""
         xp = self.device.xp
         R = residuals.matrix
@@ -202,7 +202,7 @@ class MemoryDesign(Design):
         for number, (c, j) in enumerate(chosen):
             norm = float(np.sqrt(squares[number])) if normalize else 1.0
             score = abs(float(dots[number])) / norm if norm > 0.0 else 0.0
-            rescored[c] = Best(j, score, columns[number][:, None])
+            rescored[c] = Winner(j, score, columns[number][:, None])
         return rescored
 
     @property

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from fcgboost.arrays import Flags, Matrix, is_sparse
-from fcgboost.designs.base import TIE, Array, Best, Candidates, Residuals, first_best
+from fcgboost.designs.base import TIE, Array, Candidates, Residuals, Winner, first_best
 from fcgboost.designs.blocks import row_blocks
 from fcgboost.designs.devices import FusedSums, HostDevice
 from fcgboost.designs.moments import Frame
@@ -72,14 +72,14 @@ class Scores:
             scores = np.where(is_there, scores / np.where(is_there, norms, 1.0), 0.0)
         return np.nan_to_num(scores, nan=0.0, posinf=0.0)
 
-    def best(self, allowed: Flags) -> list[Best | None]:
+    def best(self, allowed: Flags) -> list[Winner | None]:
         """Return the first of the best allowed candidates for each point."""
         scores = np.where(allowed, self.values(), -1.0)
-        winners: list[Best | None] = []
+        winners: list[Winner | None] = []
         for column in scores.T:
             index = first_best(column, _TIES[self.precision])
             score = float(column[index])
-            winners.append(Best(index, score) if score >= 0.0 else None)
+            winners.append(Winner(index, score) if score >= 0.0 else None)
         return winners
 
 
@@ -127,7 +127,7 @@ class MemoryCandidates(Candidates):
             with np.errstate(all="ignore"):
                 self._stored = design.each(self._evaluate, self._blocks)
 
-    def best(self, residuals: Residuals, normalize: bool, allowed: Flags) -> list[Best | None]:
+    def best(self, residuals: Residuals, normalize: bool, allowed: Flags) -> list[Winner | None]:
         """Find the best; their scores are those of the columns that would enter."""
         if not allowed.any():
             return [None] * len(residuals.points)

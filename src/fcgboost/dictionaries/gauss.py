@@ -25,7 +25,7 @@ from fcgboost.parts import check_choice
 
 # Up to this many atoms are evaluated by differences.
 _FEW = 8
-# Columns of sparse rows that all centres have so many units from zero are shifted, as dense ones.
+# Sparse columns in which every centre is farther from zero than this, in units, are centred.
 _FAR = 2.0**10
 
 

@@ -13,7 +13,7 @@ from fcgboost.dictionaries.base import Dictionary, Sample, ValuesOf
 from fcgboost.parts import refuse
 
 
-class Member(NamedTuple):
+class FamilyAtoms(NamedTuple):
     """The atoms of one family: their positions, their rows, and the inputs they see."""
 
     family: Dictionary
@@ -100,7 +100,7 @@ class UnionDictionary(Dictionary):
 
         return values
 
-    def members(self, atoms: Matrix, n_features: int) -> Iterator[Member]:
+    def members(self, atoms: Matrix, n_features: int) -> Iterator[FamilyAtoms]:
         """Yield the atoms of each family that has some."""
         numbers = to_numpy(atoms[:, 0])
         if len(numbers) and (numbers == numbers[0]).all():
@@ -112,12 +112,12 @@ class UnionDictionary(Dictionary):
             if len(positions):
                 yield self._member(number, positions, atoms[positions], n_features)
 
-    def _member(self, number: int, positions: Codes, atoms: Matrix, n_features: int) -> Member:
+    def _member(self, number: int, positions: Codes, atoms: Matrix, n_features: int) -> FamilyAtoms:
         """Return the atoms of one family, given their rows in the union."""
         family = self.families[number]
         seen = self.seen(number, n_features)
         width = family.n_parameters(seen.stop - seen.start)
-        return Member(
+        return FamilyAtoms(
             family,
             positions,
             family.trimmed(atoms[:, 1 : 1 + width]),

@@ -36,7 +36,7 @@ def check_answers(
     place += ".model"
     try:
         with np.errstate(all="ignore"):
-            # Elsewhere atoms that are small here may be one.
+            # An atom that is small here may reach one elsewhere.
             values = np.abs(whole.columns(np.vstack([*near, last])))
             heights = np.maximum(1.0, values.max(axis=0))
             for family, places, rows, _ in by_family(whole.dictionary, whole.atoms, len(center)):

@@ -19,7 +19,7 @@ from fcgboost.export.c_text import (
     real_table,
     set_table,
 )
-from fcgboost.export.formula import Block, Forest, Summand, forest_of, merge_linear
+from fcgboost.export.formula import Block, ForestNodes, Summand, forest_of, merge_linear
 from fcgboost.export.sources import Input, Way, numbers_of_levels
 
 # Centres as lists of entries need |x|^2, which cancels where columns are many units from zero.
@@ -73,8 +73,8 @@ def _preparation(program: Program, summand: Summand) -> str:
 def _ways(inputs: Sequence[Input], precision: Precision) -> Code:
     """Write what makes input j of its cell v."""
     ways = [entry.way for entry in inputs]
-    given, table = numbers_of_levels(inputs)
-    number = numbers("given", given, precision)
+    constants, table = numbers_of_levels(inputs)
+    number = numbers("given", constants, precision)
     bits = f"{precision.number(1.0)} : {precision.number(0.0)}"
     values = {
         Way.KEEP: "v",
@@ -223,7 +223,7 @@ def _trees(program: Program, summand: Summand, block: Block) -> Code:
     return Code(tables, text)
 
 
-def _turn(precision: Precision, summand: Summand, forest: Forest) -> Code:
+def _turn(precision: Precision, summand: Summand, forest: ForestNodes) -> Code:
     """Write whether inputs go right at node n."""
     takes_missing = summand.takes_missing | forest.is_category
     is_missing_left = forest.is_missing_left & takes_missing

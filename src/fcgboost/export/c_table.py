@@ -9,7 +9,7 @@ from fcgboost.export.sources import Cell
 from fcgboost.tables import CategoryColumn, NumberColumn
 from fcgboost.tables.dates import PARTS, ROUNDING
 
-# The arithmetic of fcgboost.tables.dates. NAN stays what it is.
+# The arithmetic of fcgboost.tables.dates; NAN propagates.
 _DATES = {
     "month": (
         "    double day = fmod(floor(days) + 719468.0, 146097.0), leap_days, year, month;\n"
@@ -86,14 +86,14 @@ def _cell(program: Program, cell: Cell, field: str) -> str:
     """Return the expression for a number that a row is read as."""
     column = program.formula.record.columns[cell.column]
     real = program.precision.real
-    given = f"x->{field}"
+    value = f"x->{field}"
     if isinstance(column, CategoryColumn):
         levels = f"levels_{field}" if column.levels else "NULL"
-        return f"({real}){program.name}_find({given}, {levels}, {len(column.levels)})"
+        return f"({real}){program.name}_find({value}, {levels}, {len(column.levels)})"
     if cell.part != "value":
-        given = f"{program.name}_{cell.part}({given})"
+        value = f"{program.name}_{cell.part}({value})"
     is_date = isinstance(column, NumberColumn) and column.unit == "days"
-    return f"({real}){given}" if is_date and real != "double" else given
+    return f"({real}){value}" if is_date and real != "double" else value
 
 
 def _finder(name: str) -> str:

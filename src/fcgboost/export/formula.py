@@ -30,7 +30,7 @@ from fcgboost.dictionaries.nodes import (
     nodes_of,
     sets_of,
 )
-from fcgboost.export.sources import Input, Record, Way, record_of
+from fcgboost.export.sources import Input, InputRecord, Way, record_of
 from fcgboost.io import check_model
 from fcgboost.losses import CubedHinge, Loss, ProbabilityLoss, Square, SquaredHinge
 from fcgboost.members import Member
@@ -59,7 +59,7 @@ _PROBABILITIES = {
 
 
 @dataclass(frozen=True, eq=False)
-class Forest:
+class ForestNodes:
     """Nodes of trees one after the other, only those that can be reached."""
 
     #: 0 for a leaf.
@@ -161,7 +161,7 @@ class Formula:
     #: The names of the numbers of a row, where the training data had them.
     names: list[str] | None
     #: What a row consists of.
-    record: Record
+    record: InputRecord
 
     @property
     def n_atoms(self) -> int:
@@ -217,7 +217,7 @@ def formula_of(model: BaseFCGBoost, real: str = "double") -> Formula:
 def _check_floats(formula: Formula, summand: Summand) -> None:
     """Refuse a column so far from zero that floats lose half of its digits, by its name."""
     scale = summand.scale
-    fills = [entry.given if entry.way == Way.FILL else 0.0 for entry in summand.inputs]
+    fills = [entry.constant if entry.way == Way.FILL else 0.0 for entry in summand.inputs]
     far = np.array([abs(fill) or np.inf for fill in fills])
     for block in summand.blocks:
         if block.kind == "tree":
@@ -239,7 +239,7 @@ def _check_floats(formula: Formula, summand: Summand) -> None:
         )
 
 
-def _summands(members: Sequence[Member], record: Record) -> list[Summand]:
+def _summands(members: Sequence[Member], record: InputRecord) -> list[Summand]:
     """Return the atoms of each member that has some; those of forests together."""
     summands: list[Summand] = []
     forests: list[Summand] = []
@@ -305,7 +305,7 @@ def _blocks(member: Member) -> Iterator[Block]:
         )
 
 
-def forest_of(atoms: Matrix) -> Forest:
+def forest_of(atoms: Matrix) -> ForestNodes:
     """Lay out trees level by level: so a child is close to its parent."""
     nodes: list[Array] = []
     left: list[int] = []
@@ -333,7 +333,7 @@ def forest_of(atoms: Matrix) -> Forest:
         for node_words in np.transpose(words)[is_category]
     ]
     value[is_category] = np.arange(len(sets))
-    return Forest(
+    return ForestNodes(
         feature=np.maximum(feature, 0.0).astype(np.int64),
         value=value,
         left=np.array(left, dtype=np.int64),

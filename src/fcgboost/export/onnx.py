@@ -148,7 +148,7 @@ def _outputs(graph: Graph, formula: Formula, decision: str, real: int) -> list[V
         )
     texts = [utf8(label, "ONNX") for label in labels if isinstance(label, str)]
     dtype = np.dtype(object) if texts else np.array(labels).dtype
-    # NumPy makes floats of small integers beside some from 2**63 on.
+    # NumPy makes floats of small integers next to some from 2**63 on.
     if isinstance(labels[0], int) and dtype.kind == "f":
         dtype = np.dtype(np.uint64)
     kind = helper.np_dtype_to_tensor_dtype(dtype)

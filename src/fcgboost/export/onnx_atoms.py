@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from fcgboost.arrays import REACH, Array, to_numpy
-from fcgboost.export.formula import Block, Forest, Summand, forest_of
+from fcgboost.export.formula import Block, ForestNodes, Summand, forest_of
 from fcgboost.export.onnx_graph import Graph
 
 
@@ -129,7 +129,7 @@ def _trees(graph: Graph, summand: Summand, block: Block, x: str) -> str:
 class _Walk:
     """The tables of a forest in a graph, its inputs, and the way down its trees."""
 
-    def __init__(self, graph: Graph, forest: Forest, takes_missing: bool, x: str) -> None:
+    def __init__(self, graph: Graph, forest: ForestNodes, takes_missing: bool, x: str) -> None:
         self._graph = graph
         self._x = x
         self._forest = forest
@@ -176,7 +176,7 @@ class _Walk:
         return graph.add("Add", graph.add("Add", nodes, left), graph.cast(is_right, "INT64"))
 
     def _codes_in(self, x: str) -> str:
-        """Return the codes that inputs are; what is none counts as the first beyond them."""
+        """Return inputs as codes; anything that is no code gets the first one beyond them."""
         graph = self._graph
         n_codes = float(self._forest.n_codes)
         is_whole = graph.add("Equal", x, graph.add("Floor", x))

@@ -78,8 +78,8 @@ class Graph:
             start=0,
             end=1,
         )
-        one = self.constant([1], np.int64)
-        return self.add("Expand", row, self.add("Concat", n_rows, one, axis=0))
+        shape = self.add("Concat", n_rows, self.constant([1], np.int64), axis=0)
+        return self.add("Expand", row, shape)
 
     def constant(self, values: ArrayLike, dtype: DTypeLike = np.float64) -> str:
         """Add an array; return its name."""

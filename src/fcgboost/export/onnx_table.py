@@ -109,9 +109,9 @@ def inputs_of(graph: Graph, summand: Summand, cells: str, n_cells: int) -> str:
 
 def _made(graph: Graph, summand: Summand, way: Way, x: str) -> str:
     """Return what inputs are that are made of cells in some way."""
-    given, table = numbers_of_levels(summand.inputs)
+    constants, table = numbers_of_levels(summand.inputs)
     if way == Way.IS_LEVEL:
-        return graph.cast(graph.add("Equal", x, graph.constant(given[None, :])), "DOUBLE")
+        return graph.cast(graph.add("Equal", x, graph.constant(constants[None, :])), "DOUBLE")
     if way == Way.LOOK_UP:
         is_made = np.array([entry.way == way for entry in summand.inputs])
         codes = graph.add(
@@ -120,7 +120,7 @@ def _made(graph: Graph, summand: Summand, way: Way, x: str) -> str:
             x,
             0.0,
         )
-        starts = np.where(is_made, given, 0.0)
+        starts = np.where(is_made, constants, 0.0)
         positions = graph.add("Add", codes, graph.constant(starts[None, :]))
         return graph.add("Gather", graph.constant(table), graph.cast(positions, "INT64"))
     is_gap = graph.add("IsNaN", x)
@@ -129,7 +129,7 @@ def _made(graph: Graph, summand: Summand, way: Way, x: str) -> str:
     return graph.add(
         "Where",
         is_gap,
-        graph.constant(given[None, :]),
+        graph.constant(constants[None, :]),
         x,
     )
 

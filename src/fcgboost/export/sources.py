@@ -49,13 +49,13 @@ class Input(NamedTuple):
     cell: int
     way: Way = Way.KEEP
     #: What replaces missing values, or the level.
-    given: float = 0.0
+    constant: float = 0.0
     #: Those of the levels.
     numbers: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
-class Record:
+class InputRecord:
     """What a row consists of."""
 
     columns: tuple[Column, ...]
@@ -76,7 +76,7 @@ class Record:
         )
 
 
-def record_of(classifier: BaseFCGBoost) -> Record:
+def record_of(classifier: BaseFCGBoost) -> InputRecord:
     """Return what the rows of a classifier consist of."""
     members = classifier.members_
     n_columns = classifier.n_features_in_
@@ -86,20 +86,20 @@ def record_of(classifier: BaseFCGBoost) -> Record:
         isinstance(column, NumberColumn) and column.unit == "number" for column in columns
     ]
     if all(are_numbers):
-        return Record(columns, tuple(map(Cell, range(n_columns))), is_table=False)
+        return InputRecord(columns, tuple(map(Cell, range(n_columns))), is_table=False)
     cells = {cell for member in members for cell, _ in _cells_of(member, n_columns)}
-    return Record(columns, tuple(sorted(cells)), is_table=True)
+    return InputRecord(columns, tuple(sorted(cells)), is_table=True)
 
 
 def numbers_of_levels(inputs: Sequence[Input]) -> tuple[Array, list[float]]:
-    """Return what inputs are given, and the numbers to look up: given is where these start."""
-    given = np.array([entry.given for entry in inputs])
+    """Return the constants of inputs, and numbers to look up, which start at the constant."""
+    constants = np.array([entry.constant for entry in inputs])
     table: list[float] = []
     for position, entry in enumerate(inputs):
         if entry.way == Way.LOOK_UP:
-            given[position] = len(table)
+            constants[position] = len(table)
             table += entry.numbers
-    return given, table
+    return constants, table
 
 
 def _cells_of(member: Member, n_columns: int) -> Iterator[tuple[Cell, NumberOutput | LevelOutput]]:

@@ -19,7 +19,7 @@ from scipy import linalg
 from fcgboost.designs.base import Array
 from fcgboost.greedy.outputs import Output
 from fcgboost.parts import Part, check_positive
-from fcgboost.solvers.base import Evaluation, Solution
+from fcgboost.solvers.base import QuadraticModel, Solution
 
 # Relative to the diagonal; keeps the inverse finite if atoms are linearly dependent.
 _JITTER = 1e-10
@@ -56,7 +56,7 @@ class Removal(Part):
         return after + self.share * max(0.0, before - after)
 
 
-def least_missed(output: Output, newest: int, limit: float) -> tuple[int, Evaluation] | None:
+def least_missed(output: Output, newest: int, limit: float) -> tuple[int, QuadraticModel] | None:
     """Return the least useful column of a solved output but the newest, and the point without it.
 
     None if the objective would exceed the limit, by the quadratic model or in truth.

@@ -47,7 +47,7 @@ def fit_path(
     one chose; if there are several, they consist of the corrected steps. Rules see the step of the
     ridge with the best score.
     """
-    path = _Path(
+    path = _GreedyPath(
         design,
         targets,
         recipe,
@@ -96,7 +96,7 @@ class _Update:
 
 
 @dataclass(eq=False)
-class _Path:
+class _GreedyPath:
     """The state of one path."""
 
     design: Design

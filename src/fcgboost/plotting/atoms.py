@@ -11,7 +11,7 @@ import numpy as np
 from fcgboost import dictionaries
 from fcgboost.arrays import to_numpy
 from fcgboost.dictionaries.planes import LinearProfile
-from fcgboost.dictionaries.union import Member as FamilyAtoms
+from fcgboost.dictionaries.union import FamilyAtoms
 from fcgboost.members import Member
 from fcgboost.model import Model, by_family
 from fcgboost.plotting.base import Array
@@ -41,23 +41,23 @@ class AtomPositions:
 
 def atom_positions(members: Sequence[Member], points: Array) -> AtomPositions | None:
     """Return where atoms lie; None for atoms without a place in a plane, or of several kinds."""
-    found = []
+    drawn = []
     for member in members:
         model = member.model
         groups = by_family(model.dictionary, model.atoms, len(model.scale))
         if len(groups) > 1:
             return None
-        found += [_positions(atoms, model, points) for atoms in groups]
-    kinds = {kind for kind, _ in found}
+        drawn += [_positions(atoms, model, points) for atoms in groups]
+    kinds = {kind for kind, _ in drawn}
     if len(kinds) != 1:
         # Centres and lines in one picture would be taken for the same thing.
         return None
     [kind] = kinds
     if kind is None:
         return None
-    places = np.vstack([rows for _, rows in found])
+    positions = np.vstack([rows for _, rows in drawn])
     coef = np.hstack([member.weight * member.model.coef for member in members])
-    return AtomPositions(kind, places, coef)
+    return AtomPositions(kind, positions, coef)
 
 
 def _positions(atoms: FamilyAtoms, model: Model, points: Array) -> tuple[Kind | None, Array]:

@@ -33,7 +33,7 @@ Labels = NDArray[np.generic]
 _FEW = 20
 # The mean width of a letter, in its size.
 _LETTER = 0.52
-# The size of the letters beside bars, in widths of narrow Axes.
+# The size of the names of bars, in widths of narrow Axes.
 _BAR_NAME = 0.036
 # How large a legend may be, in sizes of the Axes.
 _LEGEND_WIDTH = 1.05

@@ -134,14 +134,14 @@ class ContributionDisplay(base.Display):
             labels.append(count(len(rest), "other column"))
         size = base.name_bars(ax, labels)
         text = base.text_color(ax)
-        places = np.arange(len(steps))
+        bars = np.arange(len(steps))
         ends = self.base_value + np.cumsum(steps)
         colors = [self.colors[int(step < 0.0)] for step in steps]
-        self.bars_ = ax.barh(places, steps, **{"left": ends - steps, "color": colors, **kwargs})
+        self.bars_ = ax.barh(bars, steps, **{"left": ends - steps, "color": colors, **kwargs})
         ax.vlines(
             ends[:-1],
-            places[:-1] - 0.4,
-            places[1:] + 0.4,
+            bars[:-1] - 0.4,
+            bars[1:] + 0.4,
             color=text,
             linewidth=0.8,
         )
@@ -171,7 +171,7 @@ class ContributionDisplay(base.Display):
                 linestyle=line,
                 linewidth=1.0,
             )
-        # Numbers stand beside the bars, and names take half of the width.
+        # Numbers stand next to the bars, and names take half of the width.
         ax.use_sticky_edges = False
         ax.margins(x=0.3)
         width = 0.5 * base.size_in_points(ax)[0]

@@ -127,12 +127,12 @@ class MarginDisplay(base.Display):
             zorder=0.5,
             label=f"uncertain or wrong (margin < 1): {self.active_share:.1%}",
         )
-        for place, line in ((0.0, "-"), (1.0, ":")):
-            ax.axvline(place, color=base.text_color(ax), linestyle=line, linewidth=1.0)
+        for margin, line in ((0.0, "-"), (1.0, ":")):
+            ax.axvline(margin, color=base.text_color(ax), linestyle=line, linewidth=1.0)
         ax.set_xlim(edges[0], edges[-1])
-        margin = "margin: true class − largest other class" if self.is_lead else "margin $y$ $f(x)$"
+        name = "margin: true class − largest other class" if self.is_lead else "margin $y$ $f(x)$"
         outside = f"\nrows farther out: {self.n_outside}" if self.n_outside else ""
-        base.set_labels(ax, margin + outside, "rows")
+        base.set_labels(ax, name + outside, "rows")
         base.legend_below(ax, ncols=2)
         return self
 

@@ -173,17 +173,17 @@ class PathDisplay(base.Display):
                 "marker": "o" if len(values) == 1 else None,
                 **kwargs,
             }
-            places = self._places(len(values))
-            is_drawn = np.isfinite(places + values)
-            (self.lines_[name],) = ax.plot(places[is_drawn], values[is_drawn], **style)
+            x = self._places(len(values))
+            is_drawn = np.isfinite(x + values)
+            (self.lines_[name],) = ax.plot(x[is_drawn], values[is_drawn], **style)
         self._mark_chosen(ax)
         k0 = self.k0
-        places = self._places(max(map(len, self.curves.values())))
-        if k0 is not None and k0 <= np.isfinite(places).sum():
-            place = places[k0 - 1]
-            at = "" if place == k0 else f" ({place:.0f} atoms)"
+        x = self._places(max(map(len, self.curves.values())))
+        if k0 is not None and k0 <= np.isfinite(x).sum():
+            x0 = x[k0 - 1]
+            at = "" if x0 == k0 else f" ({x0:.0f} atoms)"
             ax.axvline(
-                place,
+                x0,
                 label=f"$k_0$ = {k0}{at}",
                 color=color,
                 linestyle=":",
@@ -284,8 +284,8 @@ def by_step(
         if len(members) > 1:
             made = np.minimum(steps, member.n_iter)
         recorded = member.trace.column("k")
-        places = np.searchsorted(recorded, made, side="right")
-        rows.append(np.append(before, record)[places])
+        n_recorded = np.searchsorted(recorded, made, side="right")
+        rows.append(np.append(before, record)[n_recorded])
     return np.array(rows)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fcgboost.report.blocks import Column, Table
+from fcgboost.report.blocks import Table, TableColumn
 from fcgboost.report.models import FittedModel
 from fcgboost.report.text import label
 from fcgboost.wording import count, number
@@ -26,13 +26,13 @@ def atom_table(model: FittedModel) -> Table:
     elif len(classes) <= _MOST_CLASSES:
         names = [f"for {label(value)}" for value in classes]
         coefs = dict(zip(names, coef, strict=True))
-    owners = Column.of_numbers("member", model.owners[order] + 1, count)
+    owners = TableColumn.of_numbers("member", model.owners[order] + 1, count)
     columns = [
-        Column.of_numbers("atom", order + 1, count),
+        TableColumn.of_numbers("atom", order + 1, count),
         *([owners] if model.is_average else []),
-        Column.of_numbers("step", model.entered[order], count),
-        *(Column.of_numbers(name, values[order], number) for name, values in coefs.items()),
-        Column.of_texts("description", model.atom_texts(order), "text"),
+        TableColumn.of_numbers("step", model.entered[order], count),
+        *(TableColumn.of_numbers(name, values[order], number) for name, values in coefs.items()),
+        TableColumn.of_texts("description", model.atom_texts(order), "text"),
     ]
     notes = []
     if model.is_average:

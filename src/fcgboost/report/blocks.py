@@ -23,7 +23,7 @@ class Card:
 
 
 @dataclass(frozen=True)
-class Cell:
+class TableCell:
     """A cell of a table: its text and its sort key; a share from 0 to 1 adds a bar."""
 
     text: str
@@ -36,24 +36,24 @@ Kind = Literal["label", "number", "text"]
 
 
 @dataclass(frozen=True)
-class Column:
+class TableColumn:
     """A column of a table: its head, its cells, and how they are set."""
 
     name: str
-    cells: Sequence[Cell]
+    cells: Sequence[TableCell]
     kind: Kind = "label"
 
     @classmethod
-    def of_texts(cls, name: str, texts: Iterable[str], kind: Kind = "label") -> Column:
+    def of_texts(cls, name: str, texts: Iterable[str], kind: Kind = "label") -> TableColumn:
         """Return a column of words."""
-        return cls(name, [Cell(text) for text in texts], kind)
+        return cls(name, [TableCell(text) for text in texts], kind)
 
     @classmethod
     def of_numbers(
         cls, name: str, values: Iterable[float], write: Callable[[float], str]
-    ) -> Column:
+    ) -> TableColumn:
         """Return a column of numbers; those that are NaN have a dash."""
-        cells = [Cell("–") if isnan(v) else Cell(write(v), float(v)) for v in values]
+        cells = [TableCell("–") if isnan(v) else TableCell(write(v), float(v)) for v in values]
         return cls(name, cells, "number")
 
 
@@ -62,13 +62,13 @@ class Table:
     """Columns of cells, the first of which name the rows; `groups` are headings above the heads."""
 
     caption: str
-    columns: Sequence[Column]
+    columns: Sequence[TableColumn]
     notes: Sequence[str] = ()
     groups: Sequence[tuple[str, int]] = ()
     is_folded: bool = False
 
     @property
-    def rows(self) -> list[tuple[Cell, ...]]:
+    def rows(self) -> list[tuple[TableCell, ...]]:
         """The cells, row by row."""
         return list(zip(*(column.cells for column in self.columns), strict=True))
 
@@ -84,7 +84,7 @@ class Picture:
 
 
 @dataclass(frozen=True)
-class Code:
+class CodeBlock:
     """Code to copy."""
 
     text: str
@@ -99,6 +99,6 @@ class Explorer:
     fallback: Sequence[Block] = ()
 
 
-Block = str | Mapping[str, str] | list[Picture] | Table | Code | Explorer
+Block = str | Mapping[str, str] | list[Picture] | Table | CodeBlock | Explorer
 #: An anchor, a heading, and what follows it.
 Section = tuple[str, str, Sequence[Block]]

@@ -16,7 +16,7 @@ from fcgboost.inspection import KIND_HEADS, dictionary_name
 from fcgboost.prediction import BaseFCGBoost
 from fcgboost.report import text
 from fcgboost.report.atoms import atom_table
-from fcgboost.report.blocks import Block, Card, Code, Column, Explorer, Section, Table
+from fcgboost.report.blocks import Block, Card, CodeBlock, Explorer, Section, Table, TableColumn
 from fcgboost.report.models import EvaluatedRows, FittedModel, Rows, evaluate_model
 from fcgboost.report.page import write_page
 from fcgboost.report.path import find_panels, path_data
@@ -243,7 +243,7 @@ def _making(model: FittedModel) -> list[Block]:
         facts["inputs"] = "clipped to the usual range of the training rows"
     then = "\nmodel.predict_proba(X)" if model.has_proba else ""
     load = "To load the model, saved as model.json:"
-    code = Code(_CODE.format(then=then))
+    code = CodeBlock(_CODE.format(then=then))
     blocks: list[Block] = [facts, _parameters(classifier), load, code]
     if model.is_average:
         blocks.insert(0, _member_table(model))
@@ -269,7 +269,7 @@ def _member_table(model: FittedModel) -> Table:
     """List the kinds of members."""
     cells = zip(*model.kind_rows(), strict=True)
     columns = [
-        Column.of_texts(head, texts)
+        TableColumn.of_texts(head, texts)
         for head, texts in zip(
             KIND_HEADS,
             cells,
@@ -304,9 +304,8 @@ def _parameters(classifier: BaseFCGBoost) -> Table:
     values = classifier.get_params(deep=False)
     defaults = type(classifier)().get_params(deep=False)
     names = sorted(values)
-    columns = [
-        Column.of_texts("parameter", names),
-        Column.of_texts("value", [shortened(repr(values[name])) for name in names], "text"),
-        Column.of_texts("default", [shortened(repr(defaults[name])) for name in names], "text"),
-    ]
+    columns = [TableColumn.of_texts("parameter", names)]
+    for head, parameters in (("value", values), ("default", defaults)):
+        texts = [shortened(repr(parameters[name])) for name in names]
+        columns.append(TableColumn.of_texts(head, texts, "text"))
     return Table("All parameters", columns, is_folded=True)

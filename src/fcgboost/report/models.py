@@ -91,7 +91,7 @@ class EvaluatedRows(Evaluation):
         return np.asarray(cells.toarray() if sparse.issparse(cells) else cells, dtype=np.float64)
 
     def sample(self, most: int, *, of_classes: bool = False) -> Codes:
-        """Sample at most so many rows, on request only those whose label is a class."""
+        """Sample at most `most` rows, on request only those whose label is a class."""
         positions = np.flatnonzero(self.codes >= 0) if of_classes else np.arange(len(self))
         if len(positions) <= most:
             return positions

@@ -168,12 +168,12 @@ def _dependence(model: FittedModel, dependence: Dependence, name: str) -> Pictur
     unit = "probability" if model.has_proba else "decision value"
     event = f" of {shortened(label(classes[0]), 24)}" if is_pair else ""
     has_names = isinstance(dependence.values, list)
-    places = np.arange(len(means)) if has_names else dependence.values
+    x = np.arange(len(means)) if has_names else dependence.values
     style = "o" if has_names or len(means) == 1 else "-"
     with drawing(2.8 if is_pair else 3.6) as ax:
         for code, color in zip(most, colors, strict=False):
             ax.plot(
-                places,
+                x,
                 means[:, code],
                 style,
                 color=color,

@@ -8,7 +8,7 @@ import numpy as np
 
 from fcgboost.inspection import encoding_of, kind_of
 from fcgboost.plotting.influence import meaning_of_influence
-from fcgboost.report.blocks import Cell, Column, Table
+from fcgboost.report.blocks import Table, TableCell, TableColumn
 from fcgboost.report.models import EvaluatedRows, FittedModel, Labels
 from fcgboost.report.reasons import MOST_MISTAKES, Reasons
 from fcgboost.report.text import label, percent
@@ -34,17 +34,17 @@ def column_table(model: FittedModel) -> Table:
     shown = sorted(order[:_MOST_COLUMNS].tolist())
     read = [model.columns[j] for j in shown]
     columns = [
-        Column.of_texts("column", [shortened(column.name) for column in read]),
-        Column.of_texts("kind", map(kind_of, read)),
+        TableColumn.of_texts("column", [shortened(column.name) for column in read]),
+        TableColumn.of_texts("kind", map(kind_of, read)),
     ]
     notes = [f"{count(len(shown))} of {count(n, 'column')} are shown."] if len(shown) < n else []
     if influence is not None:
-        cells = [Cell(percent(share), share, share) for share in influence[shown].tolist()]
-        columns.append(Column("influence", cells, "number"))
+        cells = [TableCell(percent(share), share, share) for share in influence[shown].tolist()]
+        columns.append(TableColumn("influence", cells, "number"))
         notes.append(
             f"Influence: {meaning_of_influence(model.classifier)}, as a share of the total."
         )
-    columns.append(Column.of_texts("encoding", map(encoding_of, read), "text"))
+    columns.append(TableColumn.of_texts("encoding", map(encoding_of, read), "text"))
     notes += model.encoding_notes
     return Table(
         f"All {count(n, 'column')}",
@@ -71,17 +71,17 @@ def confusion_table(model: FittedModel, evaluation: EvaluatedRows) -> Table:
         recall = np.append(recall, 0.0)
         precision = np.append(precision, np.nan)
     columns = [
-        Column.of_texts("true class", names),
-        Column.of_numbers("rows", counts.sum(axis=1), count),
+        TableColumn.of_texts("true class", names),
+        TableColumn.of_numbers("rows", counts.sum(axis=1), count),
     ]
     for j, head in enumerate(heads):
         cells = [
-            Cell(count(m), m, style="" if m == 0 else "hit" if i == j else "miss")
+            TableCell(count(m), m, style="" if m == 0 else "hit" if i == j else "miss")
             for i, m in enumerate(counts[:, j].tolist())
         ]
-        columns.append(Column(head, cells, "number"))
-    columns.append(Column.of_numbers("recall", recall, percent))
-    columns.append(Column.of_numbers("precision", precision, percent))
+        columns.append(TableColumn(head, cells, "number"))
+    columns.append(TableColumn.of_numbers("recall", recall, percent))
+    columns.append(TableColumn.of_numbers("precision", precision, percent))
     return Table(
         "Confusion matrix",
         columns,
@@ -94,12 +94,12 @@ def mistake_table(model: FittedModel, evaluation: EvaluatedRows, reasons: Reason
     n_mistakes = len(evaluation.mistakes)
     rows = evaluation.mistakes[:MOST_MISTAKES]
     notes = ["Rows are numbered from 0, as in the data."]
-    columns = [Column.of_numbers("row", rows, count)]
+    columns = [TableColumn.of_numbers("row", rows, count)]
     for name, cells in id_columns(model, evaluation).items():
         texts = [shortened(str(cell), _LONGEST_ID) for cell in cells[rows]]
-        columns.append(Column.of_texts(shortened(name, _LONGEST_ID), texts))
-    columns.append(Column.of_texts("true class", map(label, evaluation.y[rows])))
-    columns.append(Column.of_texts("predicted class", map(label, evaluation.labels[rows])))
+        columns.append(TableColumn.of_texts(shortened(name, _LONGEST_ID), texts))
+    columns.append(TableColumn.of_texts("true class", map(label, evaluation.y[rows])))
+    columns.append(TableColumn.of_texts("predicted class", map(label, evaluation.labels[rows])))
     if evaluation.proba is None:
         name = "margin"
         certainty = evaluation.margins[rows]
@@ -108,10 +108,10 @@ def mistake_table(model: FittedModel, evaluation: EvaluatedRows, reasons: Reason
         name = "P(true class)"
         codes = evaluation.codes[rows]
         certainty = np.where(codes >= 0, evaluation.proba[rows, codes], 0.0)
-    columns.append(Column.of_numbers(name, certainty, partial(fixed, digits=3)))
+    columns.append(TableColumn.of_numbers(name, certainty, partial(fixed, digits=3)))
     if reasons is not None:
         why = [reasons.why[i] for i in rows.tolist()]
-        columns.append(Column.of_texts("explanation", why, "text"))
+        columns.append(TableColumn.of_texts("explanation", why, "text"))
         notes.append(_WHY)
     caption = f"All {count(n_mistakes, 'mistake')}, the worst first"
     if len(rows) < n_mistakes:

@@ -10,7 +10,7 @@ from fcgboost.report.models import Array, EvaluatedRows, FittedModel
 from fcgboost.report.path import plain
 from fcgboost.report.text import label
 
-# Thresholds that the page holds: so many among all rows, and so many among those of the class.
+# Thresholds on the page: at most this many from all rows, and as many from those of the class.
 _MOST_THRESHOLDS = 150
 # Classes in the menu, the most frequent ones.
 _MOST_CLASSES = 30

@@ -12,7 +12,7 @@ from pyarrow import compute
 from fcgboost.rows.limits import Source
 from fcgboost.tables import CategoryColumn, Column, NumberColumn
 from fcgboost.tables.cells import Cells
-from fcgboost.tables.learning import MIN_NUMBERS, PLURALS, Levels, almost_all
+from fcgboost.tables.learning import MIN_NUMBERS, PLURALS, LevelCounts, almost_all
 from fcgboost.wording import count
 
 #: Texts that stand for a missing value, spaces around them left out.
@@ -170,7 +170,7 @@ def values_of(
 
 def _without_strays(name: str, texts: pa.Array, plain: pa.Array, strays: Strays) -> pa.Array:
     """Return numbers or times where nearly all texts are; else the texts."""
-    unit = almost_all(Levels.of(_factorized(plain)))
+    unit = almost_all(LevelCounts.of(_factorized(plain)))
     if unit is None:
         return texts
     column = NumberColumn(name, unit=unit)

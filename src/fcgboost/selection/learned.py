@@ -116,7 +116,7 @@ class _Learner:
         dictionary = design.dictionary
         self._is_union = isinstance(dictionary, UnionDictionary)
         self._subsample = subsample
-        data = _Data(design.as_sample(subsample.rows), subsample.weights)
+        data = _LearningRows(design.as_sample(subsample.rows), subsample.weights)
         families = dictionary.families
         self._are_grown = all(isinstance(family, GrownDictionary) for family in families)
         self._proposers: list[Proposer] = []
@@ -197,15 +197,15 @@ def _choose_best(
 
 
 @dataclass(frozen=True)
-class _Data:
+class _LearningRows:
     """The raw rows that atoms are learned on, with the frame of the data, and their weights."""
 
     frame: Sample
     weights: Array
 
-    def of_columns(self, columns: slice) -> _Data:
+    def of_columns(self, columns: slice) -> _LearningRows:
         frame = self.frame.of_columns(columns)
-        return self if frame is self.frame else _Data(frame, self.weights)
+        return self if frame is self.frame else _LearningRows(frame, self.weights)
 
     @cached
     def weight(self) -> float:
@@ -231,7 +231,7 @@ class _Data:
 Proposer = Callable[[Array, Array, Gain, int], Array]
 
 
-def _proposer(family: Dictionary, selection: LearnedCandidates, data: _Data) -> Proposer:
+def _proposer(family: Dictionary, selection: LearnedCandidates, data: _LearningRows) -> Proposer:
     """Return what proposes the atoms of a family."""
     if isinstance(family, GrownDictionary):
         rows = data.frame.rows
@@ -267,7 +267,7 @@ class _Drawn:
 
     family: Dictionary
     selection: LearnedCandidates
-    data: _Data
+    data: _LearningRows
 
     def propose(
         self,

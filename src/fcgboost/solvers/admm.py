@@ -10,7 +10,7 @@ from scipy import linalg
 from fcgboost.designs.base import Array
 from fcgboost.losses import ProximalLoss
 from fcgboost.parts import check_positive
-from fcgboost.solvers.base import Problem, Record, Solution, Solver
+from fcgboost.solvers.base import History, Problem, Solution, Solver
 
 
 @dataclass(eq=False, repr=False)
@@ -56,7 +56,7 @@ class AdmmSolver(Solver):
 
     def solve(self, problem: Problem, coef: Array) -> Solution:
         """Solve from the paper's start; `coef` only sets the size."""
-        record = Record(self)
+        record = History(self)
         loss = problem.loss
         rows = problem.rows()
         gamma = self.gamma

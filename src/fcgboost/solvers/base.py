@@ -22,7 +22,7 @@ from fcgboost.parts import Part, check_count, check_positive
 from fcgboost.stopping import Status
 
 
-class Evaluation(NamedTuple):
+class QuadraticModel(NamedTuple):
     """Coefficients with the objective, its gradient, and the Hessian of the mean loss.
 
     The Hessian is None if the columns left it out; `Problem.gram` computes it.
@@ -37,7 +37,7 @@ class Evaluation(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Rows:
+class AllRows:
     """All rows, for solvers that work on them: A of shape (m, k) and m-vectors, NumPy or torch."""
 
     A: Matrix
@@ -101,11 +101,11 @@ class Problem:
             state,
         )
 
-    def expand(self, coef: Array, state: object = None) -> Evaluation:
+    def expand(self, coef: Array, state: object = None) -> QuadraticModel:
         """Evaluate the objective and its derivatives, in one round."""
         penalty = self.penalty
         expansion = self.columns.expand(self.point(coef, state))
-        return Evaluation(
+        return QuadraticModel(
             coef=coef,
             objective=expansion.risk + float(penalty @ coef**2),
             gradient=expansion.gradient + 2.0 * penalty * coef,
@@ -113,7 +113,7 @@ class Problem:
             state=expansion.state,
         )
 
-    def gram(self, evaluation: Evaluation) -> Array:
+    def gram(self, evaluation: QuadraticModel) -> Array:
         """Return the Hessian of the mean loss; for leaves, its diagonal."""
         if evaluation.gram is not None:
             return evaluation.gram
@@ -125,10 +125,10 @@ class Problem:
         risk = rows.mean(self.loss.value(rows.y, rows.values(coef) if f is None else f))
         return risk + float(self.penalty @ coef**2)
 
-    def rows(self) -> Rows:
+    def rows(self) -> AllRows:
         """Return all rows; not available for columns on other machines."""
         columns = self.columns
-        return Rows(*columns.arrays(), columns.loss, columns.total_weight)
+        return AllRows(*columns.arrays(), columns.loss, columns.total_weight)
 
 
 class Iteration(NamedTuple):
@@ -180,7 +180,7 @@ class Solver(Part):
         return isinstance(loss, self.needs)
 
 
-class Record:
+class History:
     """Collects the history of a solver, if it is kept, and makes its solution."""
 
     def __init__(self, solver: Solver) -> None:

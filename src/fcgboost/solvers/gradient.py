@@ -8,7 +8,7 @@ import numpy as np
 
 from fcgboost.designs.base import Array
 from fcgboost.losses import SmoothLoss
-from fcgboost.solvers.base import Problem, Record, Solution, Solver
+from fcgboost.solvers.base import History, Problem, Solution, Solver
 
 
 @dataclass(eq=False, repr=False)
@@ -36,7 +36,7 @@ class GradientDescentSolver(Solver):
 
     def solve(self, problem: Problem, coef: Array) -> Solution:
         """Solve from zero, as the paper does; `coef` only sets the size."""
-        record = Record(self)
+        record = History(self)
         loss = problem.loss
         rows = problem.rows()
         assert isinstance(loss, SmoothLoss)

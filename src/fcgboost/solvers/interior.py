@@ -12,7 +12,7 @@ from scipy import linalg
 from fcgboost.arrays import Matrix, namespace
 from fcgboost.designs.base import Array
 from fcgboost.losses import Hinge
-from fcgboost.solvers.base import Problem, Record, Rows, Solution, Solver
+from fcgboost.solvers.base import AllRows, History, Problem, Solution, Solver
 
 _TO_BOUNDARY = 0.995
 # After this many iterations without progress only rounding is left.
@@ -50,12 +50,12 @@ class InteriorPointSolver(Solver):
 
     def solve(self, problem: Problem, coef: Array) -> Solution:
         """Solve from the middle of the feasible set; `coef` only sets the size."""
-        record = Record(self)
+        record = History(self)
         rows = problem.rows()
         ridge = 2.0 * problem.penalty
         half = rows.weights / (2.0 * rows.total_weight)
         ones = 0.0 * half + 1.0
-        state = _State(
+        state = _Iterate(
             np.zeros_like(coef),
             2.0 * ones,
             ones,
@@ -93,7 +93,7 @@ class InteriorPointSolver(Solver):
         return record.solution(*best, n_iter)
 
 
-class _State(NamedTuple):
+class _Iterate(NamedTuple):
     """Primal slacks xi and t = xi + B u - 1, duals a in (0, c) and b = c - a; or a move of them."""
 
     u: Array
@@ -106,12 +106,12 @@ class _State(NamedTuple):
         """Return the sum of t a + xi b, which is zero at the solution."""
         return float((self.t * self.a + self.xi * self.b).sum())
 
-    def reach(self, move: _State) -> float:
+    def reach(self, move: _Iterate) -> float:
         """Return the largest step in (0, 1] that keeps all slacks and duals positive."""
         return min(1.0, *(_longest(x, d) for x, d in zip(self[1:], move[1:], strict=True)))
 
-    def moved(self, move: _State, length: float) -> _State:
-        return _State(*(x + length * d for x, d in zip(self, move, strict=True)))
+    def moved(self, move: _Iterate, length: float) -> _Iterate:
+        return _Iterate(*(x + length * d for x, d in zip(self, move, strict=True)))
 
 
 def _longest(x: Matrix, d: Matrix) -> float:
@@ -121,12 +121,12 @@ def _longest(x: Matrix, d: Matrix) -> float:
 
 
 def _iterate(
-    rows: Rows,
+    rows: AllRows,
     ridge: Array,
-    state: _State,
+    state: _Iterate,
     stationarity: Array,
     floor: float,
-) -> _State:
+) -> _Iterate:
     """Predict without centring, derive the centring, correct, and move.
 
     Stationarity is B^T a - 2 lambda u. The target gap is at least `floor`: a smaller one would only
@@ -137,7 +137,7 @@ def _iterate(
     system[np.diag_indices_from(system)] += ridge
     solve = _refined_solve(system)
 
-    def move_by(ta: Matrix, xb: Matrix) -> _State:
+    def move_by(ta: Matrix, xb: Matrix) -> _Iterate:
         """Return the move that changes t a and xi b by these amounts."""
         p = ta / state.a
         q = xb / state.b
@@ -145,7 +145,7 @@ def _iterate(
         Bu = rows.y * rows.values(u)
         a = weights * (p - q - Bu)
         xi = q + state.xi * a / state.b
-        return _State(
+        return _Iterate(
             u,
             xi,
             xi + Bu,

@@ -9,7 +9,7 @@ from scipy import linalg
 
 from fcgboost.designs.base import Array
 from fcgboost.losses import CurvedLoss
-from fcgboost.solvers.base import Evaluation, Problem, Record, Solution, Solver
+from fcgboost.solvers.base import History, Problem, QuadraticModel, Solution, Solver
 from fcgboost.stopping import Status
 
 # Below this reciprocal condition number the factorisation replaces the normal equations.
@@ -82,9 +82,9 @@ class NewtonSolver(Solver):
             state=end.state,
         )
 
-    def _search(self, problem: Problem, point: Evaluation, n_iter: int) -> Solution:
+    def _search(self, problem: Problem, point: QuadraticModel, n_iter: int) -> Solution:
         """Solve in Python, one evaluation after the other."""
-        record = Record(self)
+        record = History(self)
         scale = problem.gradient_scale
         damping = 0.0
         while True:
@@ -118,7 +118,7 @@ class NewtonSolver(Solver):
         return solution
 
 
-def _direction(problem: Problem, point: Evaluation, damping: float) -> Array:
+def _direction(problem: Problem, point: QuadraticModel, damping: float) -> Array:
     """Return the Newton direction, from the normal equations if they are well-conditioned."""
     if damping == 0.0:
         point = point._replace(gram=problem.gram(point))
@@ -139,7 +139,7 @@ def _direction(problem: Problem, point: Evaluation, damping: float) -> Array:
     return least
 
 
-def _conjugate_direction(problem: Problem, point: Evaluation) -> Array:
+def _conjugate_direction(problem: Problem, point: QuadraticModel) -> Array:
     """Solve the normal equations approximately by conjugate gradients.
 
     The preconditioner is the Hessian's diagonal: the leaves of one tree have no rows in common.
@@ -171,7 +171,7 @@ def _conjugate_direction(problem: Problem, point: Evaluation) -> Array:
     return direction
 
 
-def _normal_direction(problem: Problem, point: Evaluation) -> Array | None:
+def _normal_direction(problem: Problem, point: QuadraticModel) -> Array | None:
     """Solve the normal equations; None if they are ill-conditioned."""
     assert point.gram is not None
     ridge = 2.0 * problem.penalty
@@ -200,7 +200,7 @@ def _unit_sizes(problem: Problem) -> Array:
 
 
 def _least_norm_direction(
-    problem: Problem, point: Evaluation, damping: float, majorize: bool
+    problem: Problem, point: QuadraticModel, damping: float, majorize: bool
 ) -> tuple[Array, float]:
     """Minimise the quadratic model by a singular value decomposition.
 
@@ -228,10 +228,10 @@ def _least_norm_direction(
 
 def _line_search(
     problem: Problem,
-    point: Evaluation,
+    point: QuadraticModel,
     direction: Array,
     rounding: float,
-) -> Evaluation | None:
+) -> QuadraticModel | None:
     """Find a step that halves the slope and lowers the objective (strong Wolfe conditions).
 
     From length 1, steps are doubled or bisected. Objectives are compared up to rounding and slopes

@@ -49,7 +49,7 @@ _LOOKS: dict[Unit, tuple[str, str]] = {
 
 
 @dataclass(frozen=True)
-class Levels:
+class LevelCounts:
     """How often each text of a column occurs, and which texts are numbers or dates.
 
     `units` holds the kinds of cells that occur: numbers, dates, texts, or None for anything else.
@@ -60,7 +60,7 @@ class Levels:
     units: set[str | None] = field(default_factory=set)
 
     @classmethod
-    def of(cls, column: ColumnLike) -> Levels:
+    def of(cls, column: ColumnLike) -> LevelCounts:
         """Count the levels of a column."""
         levels = cls()
         for cell, n in cells.factorize(column).present():
@@ -72,7 +72,7 @@ class Levels:
         return levels
 
     @classmethod
-    def united(cls, parts: Sequence[Levels]) -> Levels:
+    def united(cls, parts: Sequence[LevelCounts]) -> LevelCounts:
         """Merge the levels of a column over parts of its rows, in their order."""
         levels = cls()
         for part in parts:
@@ -123,11 +123,11 @@ def learn_column(
     wanted = declared(wanted, getattr(raw, "dtype", None) or getattr(raw, "type", ""))
     with cells.reading(name):
         values = cells.read_column(raw)
-        has_levels = wanted == "category" or isinstance(values, Cells)
-        levels = Levels.of(values) if has_levels else None
     notes: list[str] = []
     column: Column
-    if levels is not None:
+    if wanted == "category" or isinstance(values, Cells):
+        with cells.reading(name):
+            levels = LevelCounts.of(values)
         column, notes = choose_column(
             name,
             levels=levels,
@@ -147,7 +147,7 @@ def learn_column(
 
 def choose_column(
     name: str,
-    levels: Levels,
+    levels: LevelCounts,
     wanted: Wanted,
     dayfirst: bool | None = None,
 ) -> ChosenColumn:
@@ -309,7 +309,7 @@ def _is_row_number(values: NDArray[np.generic]) -> bool:
     return is_dense or bool((values == ordered).all() or (values == ordered[::-1]).all())
 
 
-def almost_all(levels: Levels) -> Unit | None:
+def almost_all(levels: LevelCounts) -> Unit | None:
     """Return "number" or "days" if nearly all texts, but not all, are that; else None."""
     n_present = levels.counts.total()
     for unit in PLURALS:
@@ -319,7 +319,7 @@ def almost_all(levels: Levels) -> Unit | None:
     return None
 
 
-def _describe_strays(name: str, levels: Levels, unit: Unit) -> str:
+def _describe_strays(name: str, levels: LevelCounts, unit: Unit) -> str:
     others = [text for text, dtype in levels.dtypes.items() if dtype != unit]
     shown = ", ".join(map(repr, others[:_MAX_SHOWN]))
     rest = f" and {len(others) - _MAX_SHOWN} more" if len(others) > _MAX_SHOWN else ""
@@ -327,7 +327,7 @@ def _describe_strays(name: str, levels: Levels, unit: Unit) -> str:
     return f"{name!r}: {counts}, but not {shown}{rest}"
 
 
-def _describe_looks(name: str, levels: Levels) -> list[str]:
+def _describe_looks(name: str, levels: LevelCounts) -> list[str]:
     """Return a note on texts that look like numbers or dates but are not written as such."""
     n_present = levels.counts.total()
     for dtype, (pattern, advice) in _LOOKS.items():

@@ -14,14 +14,14 @@ from fcgboost.arrays import Rows, is_sparse
 from fcgboost.tables.cells import ColumnLike
 
 
-class Table(NamedTuple):
+class OpenedTable(NamedTuple):
     """A table of any library: its columns by name."""
 
     columns: dict[str, ColumnLike]
     has_names: bool
 
 
-def open_table(X: Rows, min_rows: int) -> Table:
+def open_table(X: Rows, min_rows: int) -> OpenedTable:
     """Return the columns of a frame, an array or lists with at least `min_rows` rows."""
     if is_frame(X):
         return _open_frame(X, min_rows)
@@ -36,7 +36,7 @@ def open_table(X: Rows, min_rows: int) -> Table:
         ensure_min_samples=min_rows,
         input_name="X",
     )
-    return Table({f"x{j}": X[:, j] for j in range(X.shape[1])}, has_names=False)
+    return OpenedTable({f"x{j}": X[:, j] for j in range(X.shape[1])}, has_names=False)
 
 
 def as_array(X: Rows) -> Rows:
@@ -66,14 +66,14 @@ def is_frame(X: Rows) -> bool:
     return hasattr(X, "columns") and not hasattr(X, "dtype")  # of whichever library
 
 
-def _open_frame(X: Rows, min_rows: int) -> Table:
+def _open_frame(X: Rows, min_rows: int) -> OpenedTable:
     labels = list(getattr(X, "column_names", X.columns))
     columns = {name: X[label] for name, label in zip(names_of(labels), labels, strict=True)}
     if not labels:
         raise ValueError(f"X has 0 feature(s) (shape={X.shape}) while a minimum of 1 is required.")
     if len(X) < min_rows:
         raise ValueError(f"X has {len(X)} sample(s), a minimum of {min_rows} is required.")
-    return Table(columns, has_names=all(isinstance(label, str) for label in labels))
+    return OpenedTable(columns, has_names=all(isinstance(label, str) for label in labels))
 
 
 def names_of(labels: Sequence[object]) -> list[str]:

@@ -115,9 +115,9 @@ class Fit:
     def _trial(self, traces: list[Trace], status: Status) -> Trial:
         # A callback sees the leader alone.
         ridges = [self.recipe.l2, *self.recipe.other_l2][: len(traces)]
-        place = min(_LEADER, len(traces) - 1)
-        ridges.insert(place, ridges.pop(0))
-        traces.insert(place, traces.pop(0))
+        leader = min(_LEADER, len(traces) - 1)
+        ridges.insert(leader, ridges.pop(0))
+        traces.insert(leader, traces.pop(0))
         return Trial(
             settings=self.settings,
             view=self.layout.view,

@@ -26,7 +26,6 @@ from fcgboost.backends.growth import Growth, SummedRows
 from fcgboost.designs.base import (
     ActiveColumns,
     Array,
-    Best,
     Candidates,
     Design,
     Expansion,
@@ -34,6 +33,7 @@ from fcgboost.designs.base import (
     Residuals,
     Subsample,
     Sums,
+    Winner,
 )
 from fcgboost.designs.leaves import LeafTerms, TreeColumns
 from fcgboost.designs.moments import Frame, Moments
@@ -314,7 +314,7 @@ class ClusterCandidates(Candidates):
         self._design = design
         self._sent = None if is_there else atoms
 
-    def best(self, residuals: Residuals, normalize: bool, allowed: Flags) -> list[Best | None]:
+    def best(self, residuals: Residuals, normalize: bool, allowed: Flags) -> list[Winner | None]:
         if not allowed.any():
             return [None] * len(residuals.points)
         question = ("candidate_scores", self._sent, normalize)

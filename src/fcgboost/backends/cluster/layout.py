@@ -13,7 +13,7 @@ import sklearn
 from fcgboost import hashing
 from fcgboost.arrays import ClassLabels, Matrix
 from fcgboost.backends.cluster.design import ClusterDesign, draw
-from fcgboost.backends.cluster.shard import Split
+from fcgboost.backends.cluster.shard import HashSplit
 from fcgboost.backends.cluster.workers import RemoteRows, Workers
 from fcgboost.calibration import HeldOut
 from fcgboost.checks import check_columns, check_labels, class_weights, warn_of_shares
@@ -188,11 +188,11 @@ def _split(
     last = np.minimum(last, largest - np.uint64(1))
     first = np.minimum(_hash_at(fraction * kept + (1.0 - kept)), largest)
     first = np.maximum(first, last + np.uint64(1))
-    split = Split(key=key, last_held_out=last, first_kept=first)
+    split = HashSplit(key=key, last_held_out=last, first_kept=first)
     return _part(rows, split, is_held_out=False), _part(rows, split, is_held_out=True)
 
 
-def _part(rows: RemoteRows, split: Split, is_held_out: bool) -> RemoteRows:
+def _part(rows: RemoteRows, split: HashSplit, is_held_out: bool) -> RemoteRows:
     """Return the rows on one side of a split."""
     workers = rows.workers
     dataset_id = next(workers.dataset_ids)

@@ -46,7 +46,7 @@ from fcgboost.training.scoring import make_sums
 from fcgboost.training.validation import Validator, make_validator
 
 
-class Split(NamedTuple):
+class HashSplit(NamedTuple):
     """Which rows of each class are held out, and which train: decided by their keyed hashes."""
 
     key: int
@@ -143,7 +143,7 @@ class Partition:
         np.maximum.at(largest, self._data.codes, hashes)
         return [smallest], [largest]
 
-    def part(self, split: Split, is_held_out: bool) -> Partition | None:
+    def part(self, split: HashSplit, is_held_out: bool) -> Partition | None:
         """Return the rows that are held out or train, None if there are none."""
         data = self._data
         hashes = hashing.keyed(data.row_hashes, split.key)

@@ -72,7 +72,7 @@ def branches(below: Sequence[_Some]) -> list[Sequence[_Some]]:
 
 
 def aggregation_tree(members: Sequence[_Some]) -> dict[_Some, list[_Some]]:
-    """Return whom each member asks: only later ones, so that there is no deadlock."""
+    """Return the members that each one asks: only later ones, so that there is no deadlock."""
     asked: dict[_Some, list[_Some]] = {}
     for head, *others in branches(members):
         asked |= {head: [branch[0] for branch in branches(others)], **aggregation_tree(others)}

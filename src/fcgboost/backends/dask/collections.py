@@ -44,7 +44,7 @@ class Features(NamedTuple):
         return f"{self.number} without names" if self.names is None else f"{list(self.names)}"
 
 
-class Table(NamedTuple):
+class DelayedRows(NamedTuple):
     """Delayed `Labelled` rows, and their columns."""
 
     parts: tuple[Delayed, ...]
@@ -58,7 +58,7 @@ def make_table(
     suffix: str = "",
     expected: Features | None = None,
     table_columns: Sequence[Column] | None = None,
-) -> Table:
+) -> DelayedRows:
     """Return labelled rows as partitions.
 
     The suffix is "_val" for validation data. Columns must match the expected ones, if any.
@@ -107,7 +107,7 @@ def make_table(
         )
         for i, part in enumerate(zip(*blocks, strict=True))
     )
-    return Table(parts, features)
+    return DelayedRows(parts, features)
 
 
 def check_collection(value: object, name: str) -> None:

@@ -16,7 +16,7 @@ from fcgboost.checks import keep_table_columns, lists_categories
 from fcgboost.tables import learning
 from fcgboost.tables.cells import reading
 from fcgboost.tables.columns import Column, NumberColumn
-from fcgboost.tables.learning import Levels
+from fcgboost.tables.learning import LevelCounts
 from fcgboost.tables.opening import is_frame, is_table, open_table
 
 TableColumns = tuple[Column, ...]
@@ -62,7 +62,7 @@ def known_table_columns(estimator: Any, X: Collection, features: Features) -> Ta
     return tuple(NumberColumn(name) for name in features.columns()[0])
 
 
-def _levels(X: Collection, positions: list[int], client: Client) -> list[Levels]:
+def _levels(X: Collection, positions: list[int], client: Client) -> list[LevelCounts]:
     if not positions:
         return []
     columns = X[[X.columns[j] for j in positions]] if is_frame(X) else X[:, positions]
@@ -81,13 +81,13 @@ def _levels(X: Collection, positions: list[int], client: Client) -> list[Levels]
         raise ValueError(
             f"A partition of X lacks a column ({error}): each must have all of {list(X.columns)}."
         ) from error
-    return [Levels.united(parts) for parts in zip(*client.gather(futures), strict=True)]
+    return [LevelCounts.united(parts) for parts in zip(*client.gather(futures), strict=True)]
 
 
-def levels_in(part: Rows) -> list[Levels]:
+def levels_in(part: Rows) -> list[LevelCounts]:
     """Return the levels of all columns of one partition."""
     found = []
     for name, values in open_table(part, min_rows=0).columns.items():
         with reading(name):
-            found.append(Levels.of(values))
+            found.append(LevelCounts.of(values))
     return found

@@ -22,7 +22,7 @@ from fcgboost.arrays import Array
 from fcgboost.backends.cluster.shard import Shard
 from fcgboost.backends.cluster.sums import Pieces, aggregation_tree, branches
 from fcgboost.backends.cluster.workers import WorkerLostError, Workers, gathered
-from fcgboost.backends.dask.collections import Table
+from fcgboost.backends.dask.collections import DelayedRows
 
 _Answer = TypeVar("_Answer")
 #: What the scheduler tells about a worker.
@@ -124,7 +124,9 @@ def _answer(wait_for: Callable[[], bytes], key: str) -> Pieces:
 class DaskWorkers(Workers):
     """One actor per worker that has rows."""
 
-    def __init__(self, client: Client, training: Table, validation: Table | None) -> None:
+    def __init__(
+        self, client: Client, training: DelayedRows, validation: DelayedRows | None
+    ) -> None:
         super().__init__()
         self._client = client
         self._tables = (training, validation)
