@@ -9,7 +9,7 @@
 #   make lint, format  check, or rewrite, the code's form
 #   make paper         the paper's experiments, the contest and the studies, with the preset "quick"; build/paper/
 #   make findings      draw docs/results, docs/beyond and the verdicts in docs/findings.md and docs/beyond.md again from the rows
-#   make bench         how fast: every figure beside its baselines, within 15 minutes; build/bench/
+#   make bench         how fast: every figure with its baselines, within 15 minutes; build/bench/
 #   make bench-gpu     the figures of one GPU (DEVICE=cuda), with PyTorch in .venv; build/bench/
 #   make bench-cluster  the figures of a Dask cluster of two workers on this machine; build/bench/
 #   make soak          everything at random for half an hour: nothing breaks, grows or changes
@@ -40,7 +40,7 @@ SOURCES := pyproject.toml hatch_build.py $(wildcard src/fcgboost/_kernels/*.[ch]
 demo: .venv/.demo-stamp
 	$(BIN)/python -m paper demo --out demo
 
-# The form and the types are checked beside the tests, and told after them.
+# Form and types are checked while the tests run, and reported after them.
 test: .venv/.test-stamp
 	@mkdir -p build
 	@$(MAKE) --no-print-directory lint >build/lint.log 2>&1 & \
