@@ -6,7 +6,7 @@ sparse matrix does not store stay zero.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -137,7 +137,7 @@ def extreme_values(X: Matrix, columns: Flags) -> list[list[Array]]:
         X = X.tocsc()
     ends = []
     for j in np.flatnonzero(columns):
-        column = X.data[X.indptr[j] : X.indptr[j + 1]] if is_sparse(X) else X[:, j]
+        column = X[:, [j]].data if is_sparse(X) else X[:, j]
         gaps = np.zeros(int(len(column) < X.shape[0]))
         values = np.unique(np.append(column[~np.isnan(column)], gaps))
         ends.append(np.append(values[: _N_WILD + 1], values[-_N_WILD - 1 :]))
@@ -149,18 +149,26 @@ def outlier_limits(columns: Flags, ends: Sequence[Sequence[Array]]) -> Limits:
     low = np.full(len(columns), -FAR)
     high = np.full(len(columns), FAR)
     for j, parts in zip(np.flatnonzero(columns), zip(*ends, strict=True), strict=True):
-        values = np.unique(np.concatenate(parts)) / 2.0  # of halves all differences are finite
-        ordered = [-np.inf, *values.tolist(), np.inf]
-        for n in range(1, min(_N_WILD, len(values) - 2) + 1):
-            for first in range(n + 1):
-                inner = ordered[first + 1 : first - n - 1]
-                least = inner[0]
-                most = inner[-1]
-                away = min(least - ordered[first], ordered[first - n - 1] - most)
-                if NEAR < most - least < away / _TIMES and max(-least, most) < FAR / 8.0:
-                    low[j] = 4.0 * least - 2.0 * most
-                    high[j] = 4.0 * most - 2.0 * least
+        values = np.unique(np.concatenate(parts))
+        # Of halves all differences are finite.
+        for least, most in _usual_ends(values / 2.0):
+            low[j] = 4.0 * least - 2.0 * most
+            high[j] = 4.0 * most - 2.0 * least
     return Limits(low, high)
+
+
+def _usual_ends(values: Array) -> Iterator[tuple[float, float]]:
+    """Yield the ends of sorted values without a few outliers, with ever more of these."""
+    ordered = [-np.inf, *values.tolist(), np.inf]
+    for n_wild in range(1, min(_N_WILD, len(values) - 2) + 1):
+        for n_low in range(n_wild + 1):
+            n_high = n_wild - n_low
+            least = ordered[n_low + 1]
+            most = ordered[-n_high - 2]
+            away = min(least - ordered[n_low], ordered[-n_high - 1] - most)
+            is_narrow = NEAR < most - least < away / _TIMES
+            if is_narrow and max(-least, most) < FAR / 8.0:
+                yield least, most
 
 
 def within_reach(limits: Limits | None, scale: Array, reach: float = REACH) -> Limits:

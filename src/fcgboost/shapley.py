@@ -206,9 +206,10 @@ def _coalitions(n: int) -> tuple[Integers, Array]:
     sizes = is_in.sum(axis=1, keepdims=True).astype(np.float64)
     joined = special.beta(np.maximum(sizes, 1.0), n - sizes + 1.0)
     missed = special.beta(sizes + 1.0, np.maximum(n - sizes, 1.0))
+    weights = np.where(is_in, joined, -missed)
     changed = np.argmax(is_in[1:] != is_in[:-1], axis=1)
-    signs = np.where(is_in[np.arange(1, 2**n), changed], 1, -1)
-    return signs * (changed + 1), np.where(is_in, joined, -missed).T
+    signs = np.where(is_in[numbers[1:], changed], 1, -1)
+    return signs * (changed + 1), weights.T
 
 
 @lru_cache(maxsize=8)
@@ -341,13 +342,18 @@ def _rows(atoms: _Atoms) -> _Walk:
         values = []
         for start in range(0, len(moves), size):
             block = moves[start : start + size]
-            joins = np.zeros((len(block), n_steps, atoms.n_columns), dtype=bool)
-            np.put_along_axis(joins[:, 1:], np.abs(block)[:, :, None] - 1, True, axis=2)
-            is_in = np.logical_xor.accumulate(joins, axis=1)[:, :, atoms.columns]
+            # Every move changes whether its column has joined.
+            changes = np.zeros((len(block), n_steps, atoms.n_columns), dtype=bool)
+            moved = np.abs(block)[:, :, None] - 1
+            np.put_along_axis(changes[:, 1:], moved, True, axis=2)
+            has_joined = np.logical_xor.accumulate(changes, axis=1)
             numbers = np.arange(start, start + len(block)) % len(atoms.background)
-            rows = np.where(is_in, x, atoms.background[numbers][:, None, :])
-            columns = atoms.family.evaluate(rows.reshape(-1, len(x)), atoms.rows, atoms.scale)
-            values.append((to_numpy(columns) @ atoms.coef).reshape(len(block), n_steps, -1))
+            background = atoms.background[numbers][:, None, :]
+            rows = np.where(has_joined[:, :, atoms.columns], x, background)
+            rows = rows.reshape(-1, len(x))
+            columns = atoms.family.evaluate(rows, atoms.rows, atoms.scale)
+            decisions = to_numpy(columns) @ atoms.coef
+            values.append(decisions.reshape(len(block), n_steps, -1))
         return np.concatenate(values)
 
     return walk
