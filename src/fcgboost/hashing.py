@@ -75,20 +75,16 @@ class Digest:
     """A digest of rows, labels and weights that does not depend on order or partition."""
 
     n_rows: int
-    first: int
-    second: int
+    total: int
 
     @classmethod
     def of(cls, hashes: Hashes, codes: Codes, weights: Array) -> Digest:
         labelled = hashes ^ mix(codes.astype(np.uint64))
         rows = mix(labelled + np.ascontiguousarray(weights).view(np.uint64))
-        first, second = (int(part.sum(dtype=np.uint64)) for part in (rows, mix(rows ^ _GOLDEN)))
-        return cls(len(rows), first, second)
+        return cls(len(rows), int(rows.sum(dtype=np.uint64)))
 
     def __add__(self, other: Digest) -> Digest:
-        first = self.first + other.first
-        second = self.second + other.second
-        return Digest(self.n_rows + other.n_rows, first % 2**64, second % 2**64)
+        return Digest(self.n_rows + other.n_rows, (self.total + other.total) % 2**64)
 
 
 class Circle:

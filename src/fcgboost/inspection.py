@@ -202,14 +202,11 @@ class Description:
 
     def families(self) -> dict[str, int]:
         """Return the number of atoms of every family of the dictionaries."""
-        return self._atoms_by(_in_one_line)
-
-    def _atoms_by(self, name_of: Callable[[Dictionary], str]) -> dict[str, int]:
         counts: Counter[str] = Counter()
         for member in self.members:
             model = member.model
             for group in by_family(model.dictionary, model.atoms, len(model.scale)):
-                counts[name_of(group.family)] += len(group.places)
+                counts[dictionary_name(group.family)] += len(group.places)
         return dict(counts)
 
     def atom_texts(self, positions: Sequence[int] | Codes) -> list[str]:
@@ -344,13 +341,10 @@ class Description:
 
     def _atoms_in_words(self) -> str:
         n_atoms = self.classifier.n_atoms_
-        names = self.families()
-        if self.is_average:
-            # Trees of several members may know other categories.
-            names = self._atoms_by(dictionary_name)
-        if len(names) < 2:
+        families = self.families()
+        if len(families) < 2:
             return count(n_atoms, f"{listed(self.family_names)} atom")
-        parts = ", ".join(f"{n} of {name}" for name, n in names.items())
+        parts = ", ".join(f"{n} of {name}" for name, n in families.items())
         return f"{count(n_atoms, 'atom')} ({parts})"
 
     def _path_in_words(self) -> str:
