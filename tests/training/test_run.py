@@ -310,11 +310,47 @@ def test_rows_of_weight_zero_have_the_fold_of_the_users_splits() -> None:
     judges = [[i for i, (_, test) in enumerate(cv.split(X)) if row in test] for row in range(90)]
     expected = [np.mean(values[row, own]) for row, own in enumerate(judges)]
     np.testing.assert_allclose(model.oof_decision_function_, expected, rtol=1e-12)
-    # A group of which no row counts judges nobody, and nobody judges it.
+
+
+@pytest.mark.parametrize("is_table", [False, True])
+def test_folds_of_rows_of_weight_zero_alone_leave_them_to_others(is_table: bool) -> None:
+    X, y = noisy(90)
     groups = np.arange(90) // 30
-    model = make(cv=LeaveOneGroupOut()).fit(X, y, groups > 0, groups=groups)
-    assert len(model.members_) == 2
-    np.testing.assert_array_equal(np.isnan(model.oof_decision_function_), groups == 0)
+    table = pd.DataFrame(X, columns=["p", "q"]) if is_table else X
+    model = make(cv=LeaveOneGroupOut()).fit(table, y, groups > 0, groups=groups)
+    # A weight of zero equals a row left out.
+    alone = make(cv=LeaveOneGroupOut()).fit(X[30:], y[30:], groups=groups[30:])
+    np.testing.assert_array_equal(model.decision_function(table), alone.decision_function(X))
+    values = members_at(model, X)
+    folds = np.array([one % 2 for one in hashes_of(X, 0)])
+    folds[30:] = groups[30:] - 1
+    np.testing.assert_allclose(
+        model.oof_decision_function_, values[np.arange(90), folds], rtol=1e-12
+    )
+    # Repeated folds may judge them elsewhere.
+    first, second, third = (np.flatnonzero(groups == i) for i in range(3))
+    rest = np.append(second, third)
+    cv = [(rest, first), (second, np.append(first[:10], third)), (third, second)]
+    model = make(cv=cv).fit(X, y, groups > 0)
+    values = members_at(model, X)
+    folds[:10] = 0
+    folds[second] = 1
+    folds[third] = 0
+    np.testing.assert_allclose(
+        model.oof_decision_function_, values[np.arange(90), folds], rtol=1e-12
+    )
+
+
+def test_folds_without_rows_are_refused() -> None:
+    X, y = noisy(40)
+    half = np.arange(20)
+    for nothing in ([], np.zeros(40, dtype=bool)):
+        with pytest.raises(ValueError, match="Fold 1 of cv holds out no row"):
+            make(cv=[(half, half + 20), (half, nothing)]).fit(X, y)
+        with pytest.raises(ValueError, match="training part of fold 0 has no row of the classes"):
+            make(cv=[(nothing, half)]).fit(X, y)
+    with pytest.raises(ValueError, match="cv holds out no row of positive weight"):
+        make(cv=[(half, half + 20)]).fit(X, y, np.arange(40) < 20)
 
 
 @pytest.mark.parametrize("dictionary", ["auto", "relu"])

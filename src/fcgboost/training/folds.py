@@ -167,12 +167,19 @@ def users_splits(
         raise ValueError(
             "cv gives no split. A generator can be used once only: pass a list of its splits."
         )
+    for number, split in enumerate(splits):
+        if not len(split.test):
+            raise ValueError(
+                f"Fold {number} of cv holds out no row: leave it out, or give it rows."
+            )
     return splits
 
 
 def _positions(rows: ArrayLike, n_rows: int) -> Codes:
     """Return the positions that an index or a mask selects."""
-    positions: Codes = np.arange(n_rows)[np.asarray(rows)]
+    # An empty list is an array of floats.
+    chosen = np.asarray(rows, dtype=None if np.size(rows) else np.intp)
+    positions: Codes = np.arange(n_rows)[chosen]
     return positions
 
 

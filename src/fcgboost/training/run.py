@@ -268,7 +268,8 @@ def prepare(
             state.key,
         )
     else:
-        rows = _users(data, users_splits(settings.cv, X, np.asarray(y), groups))
+        splits = users_splits(settings.cv, X, np.asarray(y), groups)
+        rows = _users(data, splits, state.key)
     return Job(
         kinds,
         rows,
@@ -353,7 +354,7 @@ def _divided(
             key,
             share,
         )
-        return _users(data, splits)
+        return _users(data, splits, key)
     rows = data.train
     splits = one_split(rows, key, share) if n_folds == 1 else hash_folds(rows, n_folds, key)
     return MemoryRows(data, rows, splits, _uncounted(data, splits, key))
@@ -362,11 +363,16 @@ def _divided(
 def _uncounted(data: Data, splits: Sequence[Split], key: int) -> list[Codes]:
     """Return the rows of weight zero that each fold judges: by their hash, or with equal rows."""
     hashes = hashing.fingerprint(data.uncounted)
-    folds = (hashing.keyed(hashes, key) % np.uint64(max(1, len(splits)))).astype(np.intp)
+    folds = _by_hash(hashes, len(splits), key)
     if len(hashes):
         for fold, split in enumerate(splits):
             folds[np.isin(hashes, data.train.row_hashes[split.test])] = fold
     return [np.flatnonzero(folds == fold) for fold in range(len(splits))]
+
+
+def _by_hash(hashes: hashing.Hashes, n_folds: int, key: int) -> Codes:
+    """Return the folds that the hashes of rows name."""
+    return (hashing.keyed(hashes, key) % np.uint64(max(1, n_folds))).astype(np.intp)
 
 
 def _n_folds(settings: Settings, data: Data) -> int:
@@ -381,10 +387,15 @@ def _n_folds(settings: Settings, data: Data) -> int:
     return n_folds_for(n_rows, n_columns, 1 if len(data.classes) == 2 else len(data.classes))
 
 
-def _users(data: Data, splits: Sequence[Split]) -> MemoryRows:
-    """Return the rows as given with splits of all rows of X."""
+def _users(data: Data, splits: Sequence[Split], key: int) -> MemoryRows:
+    """Return the rows as given with splits of all rows of X.
+
+    A fold that holds out rows of weight zero alone has no member: other folds, which their hashes
+    name, judge them.
+    """
     mapped = []
     uncounted = []
+    alone = []
     for number, (train, test) in enumerate(splits):
         n_both = len(np.intersect1d(train, test))
         if n_both:
@@ -400,10 +411,18 @@ def _users(data: Data, splits: Sequence[Split]) -> MemoryRows:
                 f"The training part of fold {number} has no row of the classes {missing}: use "
                 "folds with every class in every training part."
             )
-        # Rows of weight zero alone judge nothing.
+        others = _among(data.others, test, data.n_rows)
         if len(part.test):
             mapped.append(part)
-            uncounted.append(_among(data.others, test, data.n_rows))
+            uncounted.append(others)
+        else:
+            alone.append(others)
+    if not mapped:
+        raise ValueError("cv holds out no row of positive weight: give some fold such rows.")
+    if alone:
+        rows = np.setdiff1d(np.concatenate(alone), np.concatenate(uncounted))
+        folds = _by_hash(hashing.fingerprint(data.uncounted[rows]), len(mapped), key)
+        uncounted = [np.append(own, rows[folds == i]) for i, own in enumerate(uncounted)]
     return MemoryRows(data, data.given, mapped, uncounted)
 
 
