@@ -193,5 +193,8 @@ def test_members_that_see_rows_differently_stay_apart() -> None:
     np.testing.assert_allclose(
         model.decision_function(frame[:1]), model.decision_function(frame)[:1], rtol=1e-10
     )
+    family = type("Own", (GaussDictionary,), {"__module__": "elsewhere"})()
+    own = FCGBoostClassifier(family, cv=2, ensemble=True, max_iter=3).fit(X, y)
+    assert own.members_.together is None
     (single,) = FCGBoostClassifier("fast", max_iter=3).fit(X, y).members_
     assert Members([single]).together is None

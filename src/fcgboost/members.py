@@ -19,6 +19,7 @@ from fcgboost.dictionaries.union import FamilyAtoms
 from fcgboost.greedy.path import Trace
 from fcgboost.importances import importances_of
 from fcgboost.model import Model, by_family
+from fcgboost.parts import is_ours
 from fcgboost.stopping import Status
 from fcgboost.tables.inputs import Inputs, PlainInputs, encode
 
@@ -152,15 +153,18 @@ class Members(tuple[Member, ...]):
     @threads.cached
     def together(self) -> _Together | None:
         """The members as one sum; None for one member, or if they see complete rows differently."""
-        if len(self) == 1 or not all(map(_sees_rows_as_they_are, self)):
+        if len(self) == 1 or not all(map(_is_plain, self)):
             return None
         together = _Together.of(self)
         return together if all(part.values for part in together.parts) else None
 
 
-def _sees_rows_as_they_are(member: Member) -> bool:
+def _is_plain(member: Member) -> bool:
     is_plain = member.inputs is None or isinstance(member.inputs, PlainInputs)
-    return is_plain and isinstance(member.model.atoms, np.ndarray)
+    model = member.model
+    # What others override is known to them alone.
+    are_known = all(map(is_ours, model.dictionary.families))
+    return is_plain and are_known and isinstance(model.atoms, np.ndarray)
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,11 @@ class Part(BaseEstimator, ABC):
         """Raise a ValueError that names an invalid parameter."""
 
 
+def is_ours(part: Part) -> bool:
+    """Whether a part is one of this package, whose methods are known."""
+    return type(part).__module__.startswith("fcgboost.")
+
+
 def is_positive(value: Any) -> bool:
     """Return whether a value is a positive finite number."""
     is_number = isinstance(value, Real) and not isinstance(value, bool)

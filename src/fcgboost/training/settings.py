@@ -24,7 +24,7 @@ from fcgboost.greedy.elimination import Removal
 from fcgboost.greedy.schemes import FullyCorrective, Scheme
 from fcgboost.losses import CurvedLoss, Loss
 from fcgboost.names import NAMES, make_part, part_named
-from fcgboost.parts import Part
+from fcgboost.parts import Part, is_ours
 from fcgboost.selection.base import Selection
 from fcgboost.selection.learned import LearnedCandidates
 from fcgboost.solvers import NewtonSolver, Solver
@@ -70,8 +70,7 @@ def _is_users(value: object) -> bool:
         return any(map(_is_users, value))
     if not isinstance(value, Part):
         return False
-    is_ours = type(value).__module__.startswith("fcgboost.")
-    return not is_ours or any(map(_is_users, vars(value).values()))
+    return not is_ours(value) or any(map(_is_users, vars(value).values()))
 
 
 @dataclass(frozen=True)
