@@ -5,6 +5,7 @@ import pytest
 from scipy import sparse
 
 from fcgboost import _kernels, hashing
+from fcgboost.threads import shared
 
 MASK = 2**64 - 1
 
@@ -33,6 +34,20 @@ def test_a_fingerprint_is_the_mixed_sum_of_mixed_entries() -> None:
     assert words.tolist() == [naive_fingerprint(row) for row in X]
     np.testing.assert_array_equal(words, hashing.fingerprint(sparse.csr_matrix(X)))
     np.testing.assert_array_equal(words, hashing.fingerprint(np.asfortranarray(X)))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("shape", [(0, 3), (5, 0), (1, 1), (9000, 5)], ids=str)
+def test_rows_are_taken_in_any_order(shape, dtype):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal(shape).astype(dtype)
+    rows = rng.integers(0, shape[0], 3 * shape[0]) if shape[0] else np.zeros(0, np.int64)
+    for n_threads in (1, 3):
+        with shared.ours(n_threads):
+            for form in (X, np.asfortranarray(X)):
+                taken = _kernels.take_rows(form, rows)
+                assert taken.dtype == dtype
+                np.testing.assert_array_equal(taken, X[rows])
 
 
 def naive_values(X, centers, units):

@@ -62,6 +62,7 @@ _FUNCTIONS = {
     "walk_to_leaves": "-iaiibaaa",
     "fingerprint": "-iibaaa",
     "order": "-iaaa",
+    "take_rows": "-iiaaa",
     "gauss_values": "-iiaiaaa",
     "shapley_trees": "-iiaiiaaaiaiaa",
     "shapley_products": "-iiiaaiaaaa",
@@ -550,6 +551,21 @@ def order(hashes: NDArray[np.uint64]) -> Rows:
         indices,
     )
     return indices
+
+
+def take_rows(X: Array, rows: Rows) -> Array:
+    """Return the rows at some positions, which are not negative."""
+    if not X.flags.c_contiguous:
+        return X.take(rows, axis=0)
+    taken = np.empty((len(rows), X.shape[1]), X.dtype)
+    library().fcg_take_rows(
+        len(rows),
+        X.shape[1] * X.itemsize,
+        X,
+        rows,
+        taken,
+    )
+    return taken
 
 
 def gauss_values(X: Array, centers: Array, units: Array) -> Array:

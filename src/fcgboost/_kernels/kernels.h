@@ -37,6 +37,9 @@ typedef struct {
 /* Write the indices that sort hashes in ascending order, ties in their original order; `room` has
  * space for 2 n entries. */
 FCG_API void fcg_order(int64_t n, const uint64_t *hashes, fcg_hashed_row *room, int64_t *order);
+/* Copy n rows of X, of `size` bytes each. */
+FCG_API void fcg_take_rows(int64_t n, int64_t size, const void *X, const int64_t *rows,
+                           void *taken);
 /* Write exp(-|(x - c) u|^2), of shape (n_rows, n_atoms); centers and units are rows. */
 FCG_API void fcg_gauss_values(int64_t n_rows, int64_t n_features, const double *X, int64_t n_atoms,
                               const double *centers, const double *units, double *values);

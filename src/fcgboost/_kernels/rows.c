@@ -129,6 +129,31 @@ void fcg_order(int64_t n, const uint64_t *hashes, fcg_hashed_row *room, int64_t 
     fcg_share(DIGITS, sort_digit, &all);
 }
 
+/* Rows that are copied to their new places. */
+typedef struct {
+    int64_t n, size;
+    const char *X;
+    const int64_t *rows;
+    char *taken;
+} taking;
+
+static void take_part(void *context, int64_t part) {
+    enum { AHEAD = 8 };
+    const taking *all = context;
+    int64_t stop = (part + 1) * PART;
+    stop = stop < all->n ? stop : all->n;
+    for (int64_t i = part * PART; i < stop; i++) {
+        int64_t later = i + AHEAD < stop ? i + AHEAD : i;
+        __builtin_prefetch(all->X + all->rows[later] * all->size);
+        memcpy(all->taken + i * all->size, all->X + all->rows[i] * all->size, (size_t)all->size);
+    }
+}
+
+void fcg_take_rows(int64_t n, int64_t size, const void *X, const int64_t *rows, void *taken) {
+    taking all = {n, size, X, rows, taken};
+    fcg_share((n + PART - 1) / PART, take_part, &all);
+}
+
 void fcg_gauss_values(int64_t n_rows, int64_t n_features, const double *X, int64_t n_atoms,
                       const double *centers, const double *units, double *values) {
     for (int64_t i = 0; i < n_rows; i++, X += n_features) {

@@ -180,11 +180,11 @@ class Levels:
 
 def find_bins(sample: Matrix, levels: Levels, is_category: Flags) -> Bins:
     """Find the thresholds and columns of all features from a sample of the rows."""
-    distinct = np.asarray(sample[_distinct(sample)], dtype=np.float64)
+    distinct = sample[_distinct(sample)]
     n_numbers = np.where(is_category, levels.top + 1, 1)
     edges = np.full((len(is_category), N_BINS), _ABOVE_ALL)
     for j in np.flatnonzero(~is_category):
-        thresholds = find_thresholds(distinct[:, j], N_THRESHOLDS)
+        thresholds = find_thresholds(distinct[:, j].astype(np.float64), N_THRESHOLDS)
         edges[j, : len(thresholds)] = thresholds
         n_numbers[j] = len(thresholds) + 1
     alone = np.arange(len(is_category))

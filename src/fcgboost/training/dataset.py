@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
-from fcgboost import checks, hashing
+from fcgboost import _kernels, checks, hashing
 from fcgboost.arrays import (
     Array,
     ClassLabels,
@@ -98,8 +98,7 @@ class DataSet:
     def _rows(self, at: Codes) -> DataSet:
         """Return some rows, without the original ones."""
         return DataSet(
-            # `take` is twice as fast as indexing, but sparse matrices lack it.
-            X=self.X[at] if is_sparse(self.X) else self.X.take(at, axis=0),
+            X=self.X[at] if is_sparse(self.X) else _kernels.take_rows(self.X, at),
             codes=self.codes[at],
             weights=self.weights[at],
             row_hashes=self.row_hashes[at],
