@@ -55,7 +55,7 @@ _FUNCTIONS = {
     "leaf_values": "-paa",
     "leaf_sums": "bpiaa",
     "leaf_products": "bpdaaa",
-    "leaf_terms": "bpbaaaaaa",
+    "leaf_terms": "bpbaaaaaia",
     "terms": "-ibaaaaaa",
     "check_trees": "iiiaiaa",
     "walk": "-iiaaiibaa",

@@ -107,14 +107,15 @@ class Forest:
         f: Array,
         y: Array,
         shares: Array,
+        n_vectors: int = 3,
     ) -> tuple[Array, Array]:
         """Add leaf values to the values f of the rows, in place.
 
-        Return the losses, slopes and curvatures there, as `square_terms` does, and their sums, as
-        `sums` does.
+        Return the losses, slopes and curvatures there, as `square_terms` does, and the sums of the
+        last two or three of them, as `sums` does.
         """
         terms = np.empty((3, self._n_rows))
-        sums = np.empty((3, 1 + self.n_leaves))
+        sums = np.empty((n_vectors, 1 + self.n_leaves))
         status = library().fcg_leaf_terms(
             self._reference(),
             is_hinge,
@@ -123,6 +124,7 @@ class Forest:
             shares,
             f,
             terms,
+            n_vectors,
             sums,
         )
         checked(status)

@@ -241,10 +241,10 @@ FCG_API int32_t fcg_leaf_products(const fcg_forest *forest, double constant, con
 FCG_API void fcg_terms(int64_t n, int32_t is_hinge, const double *f, const double *y,
                        const double *shares, double *losses, double *slopes, double *curvatures);
 /* Add leaf values to f, write the losses, slopes and curvatures there, (3, n_rows), as fcg_terms
- * does, and their sums, as fcg_leaf_sums does. */
+ * does, and the sums of the last n_vectors of them, 2 or 3, as fcg_leaf_sums does. */
 FCG_API int32_t fcg_leaf_terms(const fcg_forest *forest, int32_t is_hinge, const double *values,
                                const double *y, const double *shares, double *f, double *terms,
-                               double *sums);
+                               int64_t n_vectors, double *sums);
 
 /* walk.c */
 

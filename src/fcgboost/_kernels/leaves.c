@@ -334,17 +334,17 @@ int32_t fcg_leaf_products(const fcg_forest *forest, double constant, const doubl
 
 int32_t fcg_leaf_terms(const fcg_forest *forest, int32_t is_hinge, const double *values,
                        const double *y, const double *shares, double *f, double *terms,
-                       double *sums) {
+                       int64_t n_vectors, double *sums) {
     int64_t n = forest->n_rows;
-    const double *r[] = {terms, terms + n, terms + 2 * n};
+    const double *r[] = {terms + (3 - n_vectors) * n, terms + (4 - n_vectors) * n, terms + 2 * n};
     row_terms there = {n, is_hinge, f, y, shares, terms, terms + n, terms + 2 * n};
     return sum_all(&(shared_sums){.forest = forest,
-                                  .n_vectors = 3,
+                                  .n_vectors = n_vectors,
                                   .r = r,
                                   .terms = &there,
                                   .values = values,
                                   .f = f,
-                                  .n_numbers = 3 * (1 + n_leaves_of(forest)),
+                                  .n_numbers = n_vectors * (1 + n_leaves_of(forest)),
                                   .sums = sums});
 }
 

@@ -130,12 +130,17 @@ class LeafColumns(TreeColumns, RowColumns):
 
     def expand(self, point: Point, subset: Sequence[int] | None = None) -> Expansion:
         """Return the sums at a point in one wait, with the diagonal of the Hessian."""
-        rows = self._state(point)
-        vectors = [rows.slopes]
-        if isinstance(self.loss, CurvedLoss):
-            vectors.append(rows.curvatures)
-        sums = self._forest.sums(vectors)[:, self._first :]
-        return expansion(rows, self._device.fetch(rows.losses.sum(), *sums))
+        if self.is_compiled and point.state is None:
+            constant, values = self._divided(point.coef)
+            f = np.full(self._design.n_rows, constant)
+            rows, sums = self._added(self._forest, values, f, n_vectors=2)
+        else:
+            rows = self._state(point)
+            vectors = [rows.slopes]
+            if isinstance(self.loss, CurvedLoss):
+                vectors.append(rows.curvatures)
+            sums = self._forest.sums(vectors)
+        return expansion(rows, self._device.fetch(rows.losses.sum(), *sums[:, self._first :]))
 
     def product(self, point: Point, direction: Array) -> Array:
         constant, values = self._divided(direction)
@@ -149,15 +154,7 @@ class LeafColumns(TreeColumns, RowColumns):
         if added is None:
             sums = self._last.sums(rows[1:])
         elif self.is_compiled:
-            f = rows.f.copy()
-            terms, sums = self._last.terms(
-                self.is_hinge,
-                added,
-                f,
-                self._y,
-                self._design.shares,
-            )
-            rows = State(f, *terms)
+            rows, sums = self._added(self._last, added, rows.f.copy(), n_vectors=3)
         else:
             rows = self._state_at(self._last.add_values(added, rows.f + 0.0))
             sums = self._last.sums(rows[1:])
@@ -169,6 +166,18 @@ class LeafColumns(TreeColumns, RowColumns):
             curvatures,
             rows,
         )
+
+    def _added(self, forest: Any, values: Array, f: Array, n_vectors: int) -> tuple[State, Array]:
+        """Add leaf values to f, compiled; return the rows there, and sums over leaves."""
+        terms, sums = forest.terms(
+            self.is_hinge,
+            values,
+            f,
+            self._y,
+            self._design.shares,
+            n_vectors,
+        )
+        return State(f, *terms), sums
 
     def arrays(self) -> tuple[Matrix, Matrix, Matrix]:
         """Return A explicitly, with ones and zeros, which fits only small data."""
