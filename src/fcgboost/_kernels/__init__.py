@@ -400,16 +400,20 @@ def propose(
 def _as_read(rows: Array) -> tuple[bool, Array]:
     """Return whether rows are read in single precision, and these rows."""
     is_single = rows.dtype == np.float32
-    return is_single, np.ascontiguousarray(rows, np.float32 if is_single else np.float64)
+    dtype = np.float32 if is_single else np.float64
+    read = np.ascontiguousarray(rows, dtype)
+    return is_single, read
 
 
 def code_rows(bins: Bins, rows: Array) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
     """Return the codes of rows, and for each column, whether its features clash."""
     is_single, rows = _as_read(rows)
-    codes = np.empty((len(rows), bins.n_columns), np.uint8)
-    clashes = np.zeros(bins.n_columns, np.uint8)
+    n_columns = bins.n_columns
+    codes = np.empty((len(rows), n_columns), np.uint8)
+    clashes = np.zeros(n_columns, np.uint8)
+    coded = refer_to_bins(bins, codes)
     library().fcg_code_rows(
-        refer_to_bins(bins, codes),
+        coded,
         is_single,
         rows,
         codes,
@@ -453,14 +457,18 @@ def grow_tree(
     256 * n_columns), and nodes, (most_nodes, 4), are work space.
     """
     data = bins, byref(rules), residual, weights
-    where = None if leaves is None else ArrayPointer.from_param(leaves)
+    where = None
+    leaf_size = 0
+    if leaves is not None:
+        where = ArrayPointer.from_param(leaves)
+        leaf_size = leaves.itemsize
     n_nodes = library().fcg_grow_tree(
         *data,
         len(room),
         room,
         len(nodes),
         nodes,
-        0 if leaves is None else leaves.itemsize,
+        leaf_size,
         where,
     )
     return nodes[: checked(n_nodes)].flatten()
@@ -557,10 +565,12 @@ def take_rows(X: Array, rows: Rows) -> Array:
     """Return the rows at some positions, which are not negative."""
     if not X.flags.c_contiguous:
         return X.take(rows, axis=0)
-    taken = np.empty((len(rows), X.shape[1]), X.dtype)
+    n = len(rows)
+    n_features = X.shape[1]
+    taken = np.empty((n, n_features), X.dtype)
     library().fcg_take_rows(
-        len(rows),
-        X.shape[1] * X.itemsize,
+        n,
+        n_features * X.itemsize,
         X,
         rows,
         taken,

@@ -114,8 +114,9 @@ class Forest:
         Return the losses, slopes and curvatures there, as `square_terms` does, and the sums of the
         last two or three of them, as `sums` does.
         """
+        n_sums = 1 + self.n_leaves
         terms = np.empty((3, self._n_rows))
-        sums = np.empty((n_vectors, 1 + self.n_leaves))
+        sums = np.empty((n_vectors, n_sums))
         status = library().fcg_leaf_terms(
             self._reference(),
             is_hinge,
