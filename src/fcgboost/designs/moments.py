@@ -57,11 +57,11 @@ class Moments:
             between = share * rest * (self.mean - other.mean) ** 2
             variance = share * self.variance + rest * other.variance + between
         return Moments(
-            total,
-            low,
-            high,
-            mean,
-            variance,
+            total_weight=total,
+            low=low,
+            high=high,
+            mean=mean,
+            variance=variance,
         )
 
 
@@ -97,12 +97,12 @@ class Frame:
     def sample(self, rows: Matrix) -> Sample:
         return Sample(
             rows,
-            self.shift,
-            self.scale,
-            self.low,
-            self.high,
-            self.variance,
-            self.mean_square,
+            shift=self.shift,
+            scale=self.scale,
+            low=self.low,
+            high=self.high,
+            variance=self.variance,
+            mean_square=self.mean_square,
         )
 
 

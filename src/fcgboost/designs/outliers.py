@@ -59,11 +59,11 @@ def find_limits(
     if clip is not None:
         limits = limits_of(
             clip,
-            moments.mean,
-            np.sqrt(moments.variance),
-            moments.low,
-            moments.high,
-            zeros_within(limits),
+            mean=moments.mean,
+            deviation=np.sqrt(moments.variance),
+            low=moments.low,
+            high=moments.high,
+            has_zero=zeros_within(limits),
         ).without(categories)
         moments = moments_within(limits)
     return limits, moments

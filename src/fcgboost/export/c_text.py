@@ -64,17 +64,17 @@ class Precision:
 PRECISIONS = {
     "double": Precision(
         "double",
-        "",
-        np.float64,
-        REACH,
-        REACH,
+        suffix="",
+        dtype=np.float64,
+        reach=REACH,
+        most=REACH,
     ),
     "float": Precision(
         "float",
-        "f",
-        np.float32,
-        2.0**60,
-        2.0**110,
+        suffix="f",
+        dtype=np.float32,
+        reach=2.0**60,
+        most=2.0**110,
     ),
 }
 

@@ -102,10 +102,10 @@ def open_rows(
     path = Path(path)
     name = "standard input" if str(path) == _STANDARD_INPUT else str(path)
     dialect = Dialect(
-        encoding,
-        decimal,
-        thousands,
-        dayfirst,
+        encoding=encoding,
+        decimal=decimal,
+        thousands=thousands,
+        dayfirst=dayfirst,
     )
     with _seekable(path) as file:
         n_bytes = file.seek(0, 2)
