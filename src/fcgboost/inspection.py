@@ -252,7 +252,7 @@ class Description:
         order = np.argsort(-shares, kind="stable")
         texts = []
         for row in rows:
-            # Zeros, such as levels that a centre does not have, are not worth a word.
+            # Zeros, such as levels that a centre does not have, are left out.
             features = order[row[order] != 0.0].tolist()
             texts.append(_near(row, features, names))
         return texts
@@ -300,7 +300,7 @@ class Description:
 
     @property
     def encoding_notes(self) -> list[str]:
-        """What is to be said where members have encodings of their own."""
+        """A note for members that learn their own encodings."""
         return [_OWN_ENCODINGS] if self.is_average and self.has_encodings else []
 
     def kind_rows(self) -> list[tuple[str, ...]]:

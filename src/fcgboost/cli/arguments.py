@@ -17,7 +17,7 @@ T = TypeVar("T")
 FORMATS = """\
 DATA is a CSV, TSV, Excel, Parquet, Arrow or svmlight file; text may be gzipped."""
 
-#: What is said of the column of classes where a model may know it.
+#: Added to the help on the target where a model may know it.
 OF_FIT = " (default: that of the fit)"
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T", "Batch", "LabelledBatch")
 
-# Characters that control a terminal or the direction of its text, and halves of characters.
+# Characters that control a terminal or the direction of its text, and lone surrogates.
 _UNSHOWN = re.compile(
     "[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 )

@@ -45,7 +45,7 @@ def run(options: argparse.Namespace) -> int:
         raise ImportError("The playground needs marimo: pip install 'fcgboost[playground]'.")
     with as_file(files("fcgboost").joinpath("playground.py")) as app:
         command = [sys.executable, "-m", "marimo", "run", str(app), "--host", "127.0.0.1"]
-        # Read from a pipe, the token is in no list of processes; marimo's own is a hash of the app.
+        # Through a pipe, so that no list of processes shows it; marimo's own is a hash of the app.
         command += ["--token-password-file", "-", "--no-sandbox", "--no-check"]
         if options.port is not None:
             command += ["--port", str(options.port)]

@@ -273,7 +273,7 @@ class Point(NamedTuple):
     columns: ActiveColumns
     output: int
     coef: Array
-    #: That of the rows there, if known: see `Expansion`.
+    #: The state of the rows there, if known: see `Expansion`.
     state: object = None
 
 

@@ -50,7 +50,7 @@ class Scores:
     mean_squares : ndarray of shape (n_candidates,) or None
         Their squared empirical norms if scores are divided by the norms.
     precision : {"float32", "float64"}
-        That of the values that were added up.
+        The precision of the values that were added up.
     """
 
     dots: Array

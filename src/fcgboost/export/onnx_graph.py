@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, DTypeLike
 if TYPE_CHECKING:
     from onnx import NodeProto, TensorProto
 
-# Known to all runtimes of the last years; Shape with a range needs 15, what follows nothing newer.
+# Supported by the runtimes of recent years; Shape with a range needs 15, nothing here needs more.
 OPSET = 17
 ML_OPSET = 3
 IR_VERSION = 8

@@ -141,7 +141,7 @@ def legend_below(ax: Axes, ncols: int = 3) -> None:
     if not ax.get_legend_handles_labels()[0]:
         return
     with warnings.catch_warnings():
-        # Who draws letters that the font lacks is warned then.
+        # Letters that the font lacks are reported when the figure is drawn.
         warnings.filterwarnings("ignore", message=".*missing from font.*")
         below = cast("Bbox", ax.xaxis.get_tightbbox())
         for size, n in product((None, "small"), range(ncols, 0, -1)):

@@ -23,7 +23,7 @@ from fcgboost.prediction import BaseFCGBoost
 if TYPE_CHECKING:
     from matplotlib.collections import Collection
 
-# As many as not to coincide with the colours.
+# One more than there are colours, so that both do not repeat together.
 _MARKERS = ("^", "o", "s", "D", "v", "P", "X", "<")
 # How strongly the plane is filled: of two classes where they are sure, of several everywhere.
 _STRONGEST = 0.5

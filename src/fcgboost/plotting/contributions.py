@@ -21,7 +21,7 @@ from fcgboost.tables.cells import is_missing, text_of
 from fcgboost.tables.opening import as_array, is_frame, open_table
 from fcgboost.wording import count, number, shortened
 
-# Letters of a name and of a value.
+# How many letters of a name and of a value are shown.
 _NAME = 24
 _CELL = 12
 

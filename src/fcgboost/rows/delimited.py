@@ -24,7 +24,7 @@ _BLOCK = 2**20
 _LONGEST_HEADER = 2**24
 _N_SNIFFED = 50
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|nan|inf", re.IGNORECASE)
-#: The fields of a line that is put after the last one.
+#: The fields of a line that is appended to the file.
 _END = "\x1c"
 
 
@@ -180,7 +180,7 @@ def _read_head(name: str, file: IO[bytes], encoding: str | None) -> str:
         head.lstrip().splitlines()[0].decode()
     except UnicodeDecodeError:
         raise ValueError(f"{name}: {_misread(encoding)}") from None
-    return head.decode("utf-8-sig", errors="replace")  # of a later row it is said which
+    return head.decode("utf-8-sig", errors="replace")  # later rows are reported by number
 
 
 def _records(head: str, separator: str) -> Iterator[list[str]]:

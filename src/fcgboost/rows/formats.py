@@ -45,7 +45,7 @@ _SUFFIXES = {
 _ARROW_FILE = b"ARROW1"
 #: The formats by their first bytes.
 _MARKS = {b"PAR1": "parquet", _ARROW_FILE: "arrow", b"\xff\xff\xff\xff": "arrow"}
-#: After comments a number, where text with separators has a header.
+#: How svmlight begins, after comments: with a number, where other text has a header.
 _LABEL = re.compile(rb"(\s|#.*\n)*[-+]?[.\d][-+.\deE,]*\s")
 _STANDARD_INPUT = "-"
 #: Rows of a batch at most; few, because a file may lie about the size of its rows.

@@ -25,7 +25,7 @@ _TIMES = (pa.timestamp("us"), pa.timestamp("us", tz="UTC"))
 _DATE = r"^(\d{1,2})[./-](\d{1,2})[./-](\d{4})(\D.*)?$"
 #: Stray texts that messages show.
 _N_SHOWN = 3
-#: Texts that are cast before all others: one that does not fit takes its time.
+#: Texts that are cast first: casting all of them takes long, only to fail.
 _N_TRIED = 100
 
 

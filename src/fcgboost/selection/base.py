@@ -30,7 +30,7 @@ class Request:
     """What step k needs to choose an atom for each output."""
 
     k: int
-    #: Those of the outputs.
+    #: The residuals of the outputs.
     residuals: Residuals
     #: The ids that each output must not choose.
     excluded: Sequence[Collection[int]]

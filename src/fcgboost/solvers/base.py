@@ -32,7 +32,7 @@ class QuadraticModel(NamedTuple):
     objective: float
     gradient: Array
     gram: Array | None
-    #: That of the rows, for further questions at these coefficients.
+    #: The state of the rows, for further questions at these coefficients.
     state: object = None
 
 
@@ -73,7 +73,7 @@ class Problem:
     columns: ActiveColumns
     output: int
     l2: float
-    #: That of the rows at the coefficients from which a solver starts, if known.
+    #: The state of the rows at the coefficients from which a solver starts, if known.
     state: object = None
 
     @property
@@ -153,7 +153,7 @@ class Solution:
     history: tuple[Iteration, ...] = ()
     #: The residuals of which `residual` is the largest, if several: ADMM's "primal" and "dual".
     parts: dict[str, float] = field(default_factory=dict)
-    #: That of the rows at the solution, if the solver knows it.
+    #: The state of the rows at the solution, if the solver knows it.
     state: object = field(default=None, repr=False)
 
 

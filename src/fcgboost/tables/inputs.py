@@ -243,7 +243,7 @@ def n_median_rows(n_columns: int) -> int:
 def median_rows(X: Array) -> Array:
     """Return the rows that medians are taken of: canonical rows stand in a random order.
 
-    To these belong further rows with values in columns that are empty in the first ones.
+    Rows that have values in columns which are empty among the first ones are added.
     """
     first, others = np.split(X, [n_median_rows(X.shape[1])])
     is_empty = np.isnan(first).all(axis=0)
