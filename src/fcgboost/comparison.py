@@ -254,8 +254,11 @@ def _table_of(X: Rows) -> Rows:
     """Return sparse rows as they are, anything else as a data frame of pandas."""
     if sparse.issparse(X):
         return X.tocsr()
-    import pandas as pd
-
+    try:
+        import pandas as pd
+    except ImportError as error:
+        problem = "compare needs pandas: python -m pip install 'fcgboost[tables]'."
+        raise ImportError(problem) from error
     if hasattr(X, "to_pandas"):  # a table of polars or Arrow
         return X.to_pandas()
     return pd.DataFrame(X).infer_objects()
