@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import shutil
 import urllib.error
 import urllib.request
 import zipfile
@@ -19,6 +18,8 @@ from paper.data.lzw import decompress
 
 BASE = "https://archive.ics.uci.edu/static/public"
 TIMEOUT_SECONDS = 60.0
+# The largest zip that is read, and the most that a file in it may hold: no set is near it.
+MOST_BYTES = 2**28
 # What fetching and converting can end with when the network or the archive is at fault.
 FAILURES = (OSError, HTTPException, ValueError, csv.Error)
 # A damaged zip may look encrypted or packed in an unknown way: both are a RuntimeError.
@@ -58,12 +59,19 @@ def download(url: str) -> bytes:
             total = int(answer.headers.get("Content-Length", 0)) or None
             name = PurePosixPath(url).name
             with tqdm.wrapattr(answer, "read", total=total, desc=name, unit="B") as bar:
-                shutil.copyfileobj(bar, content)
+                while piece := bar.read(2**16):
+                    content.write(piece)
+                    _check_size(content.tell())
     except urllib.error.HTTPError as error:
         # It is a response as well, and keeps the connection open.
         error.close()
         raise
     return content.getvalue()
+
+
+def _check_size(n_bytes: int) -> None:
+    if n_bytes > MOST_BYTES:
+        raise ValueError(f"the answer is larger than {MOST_BYTES:,} bytes")
 
 
 def read_members(content: bytes, archive: Archive) -> Members:
@@ -74,6 +82,8 @@ def read_members(content: bytes, archive: Archive) -> Members:
             absent = [name for name in archive.members if name not in places]
             if absent:
                 raise ValueError(f"the zip has no {absent[0]}, only {', '.join(places)}")
+            for name in archive.members:
+                _check_size(container.getinfo(places[name]).file_size)
             return {name: container.read(places[name]) for name in archive.members}
     except DAMAGES as error:
         raise ValueError(f"the answer is not a whole zip file ({error})") from error

@@ -18,6 +18,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from paper.data import archive
 from paper.data.archive import (
     FAILURES,
     address,
@@ -269,6 +270,15 @@ def test_addresses_are_those_of_the_archive():
 def test_an_answer_of_no_use_is_one_error_and_leaves_nothing(server, homes, body, reason):
     server.answers["/static/public/145/statlog+heart.zip"] = body
     fail_to_fetch(tiny("heart"), homes, server.base, reason)
+
+
+@pytest.mark.parametrize("size", [10_000, 40])
+def test_no_answer_is_read_that_is_larger_than_any_set(server, homes, monkeypatch, size):
+    monkeypatch.setattr(archive, "MOST_BYTES", size)
+    body = pack({"heart.dat": b" " * 10_001})
+    assert 40 < len(body) < 10_000
+    server.answers["/static/public/145/statlog+heart.zip"] = body
+    fail_to_fetch(tiny("heart"), homes, server.base, f"larger than {size:,} bytes")
 
 
 def test_a_damaged_zip_is_refused_and_never_ends_otherwise():
