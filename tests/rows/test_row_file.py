@@ -45,7 +45,7 @@ def test_labels_are_numbers_or_the_texts_they_are(tmp_path, texts, labels) -> No
         (pd.to_timedelta([1, 2], unit="D"), "the type timedelta64"),
         ([b"a", b"b"], "the type bytes"),
         ([Decimal("1.5"), Decimal(2)], "the type Decimal"),
-        ([[1], [2]], "the type ndarray"),
+        ([[1], [2]], "cells of column 'y' hold several values: leave the column out"),
         ([1.0, np.inf], "The target holds an infinite number, which cannot be a class"),
     ],
 )

@@ -12,7 +12,7 @@ import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -21,10 +21,11 @@ from pyarrow import ipc, parquet
 from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 
+from fcgboost.rows import pages
 from fcgboost.rows.delimited import open_delimited
 from fcgboost.rows.limits import Source, explained
 from fcgboost.rows.packing import unpacked_size
-from fcgboost.rows.row_file import Blocks, RowFile, size_of
+from fcgboost.rows.row_file import TEXTS, Blocks, RowFile, size_of
 from fcgboost.rows.texts import Dialect
 
 #: The formats by file extension.
@@ -191,6 +192,12 @@ def _open_typed(source: Source, schema: pa.Schema, blocks: Blocks) -> RowFile:
 
     def checked(wanted: list[str]) -> Iterator[pa.RecordBatch]:
         plain = pa.schema([schema.field(name) for name in wanted])
+        for field in plain:
+            if pa.types.is_nested(field.type):
+                raise ValueError(
+                    f"{source.name}: cells of column {field.name!r} hold several values: leave the "
+                    "column out."
+                )
         for batch in blocks(wanted):
             batch.validate(full=True)  # a damaged one may point outside its memory
             source.check(size_of(batch.select(wanted)))
@@ -219,13 +226,25 @@ def _parquet(source: Source, file: IO[bytes]) -> tuple[pa.Schema, Blocks]:
     schema = plain.schema_arrow
     metadata = plain.metadata
     # A long text that many rows share is stored once, and read once.
-    kinds = (pa.string(), pa.large_string())
-    texts = [field.name for field in schema if field.type in kinds]
+    texts = []
+    for i, field in enumerate(schema):
+        kind = str(field.type).removesuffix("_view")
+        if kind in TEXTS:
+            texts.append(field.name)
+            schema = schema.set(i, field.with_type(pa.type_for_alias(kind)))
     opened = parquet.ParquetFile(file, metadata=metadata, read_dictionary=texts)
 
     def batches(wanted: list[str]) -> Iterator[pa.RecordBatch]:
         for i in range(metadata.num_row_groups):
-            source.check(metadata.row_group(i).total_byte_size)
+            group = metadata.row_group(i)
+            source.check(group.total_byte_size)
+            n_bytes = 0
+            for column in map(group.column, range(group.num_columns)):
+                first = column.data_page_offset
+                start = min(first, column.dictionary_page_offset or first)
+                length = column.total_compressed_size if column.num_values else 0
+                n_bytes += pages.unpacked_size(file, start, length)
+            source.check(n_bytes)
         n_bytes = 64
         for name in wanted:
             dtype = schema.field(name).type
@@ -245,9 +264,11 @@ def _arrow(source: Source, file: IO[bytes]) -> tuple[pa.Schema, Blocks]:
     if file.read(len(_ARROW_FILE)) == _ARROW_FILE:
         start = 8
         ipc.open_file(file)  # refuses a file without its end
+    size = file.seek(0, 2)
     file.seek(start)
     in_dictionaries = 0
-    for message in ipc.MessageReader.open_stream(file):
+    limited = _Limited(source, file, size)
+    for message in ipc.MessageReader.open_stream(limited):
         n_bytes = unpacked_size(message)
         source.check(in_dictionaries + n_bytes)
         if message.type == "dictionary":
@@ -255,6 +276,20 @@ def _arrow(source: Source, file: IO[bytes]) -> tuple[pa.Schema, Blocks]:
     file.seek(start)
     stream = ipc.open_stream(file)
     return stream.schema, lambda wanted: stream
+
+
+class _Limited(NamedTuple):
+    """A file of which no more than the limit is read at once."""
+
+    source: Source
+    file: IO[bytes]
+    size: int
+    closed: bool = False
+
+    def read(self, n_bytes: int) -> bytes:
+        n_bytes = min(n_bytes, self.size)
+        self.source.check(n_bytes)
+        return self.file.read(n_bytes)
 
 
 def _open_excel(source: Source, file: IO[bytes], dialect: Dialect) -> RowFile:

@@ -30,6 +30,8 @@ _PER_COLUMN = 2**12
 #: The bytes that a cell takes at least, and a field of text until it is known what it holds.
 _PER_CELL = 8
 _PER_TEXT = 32
+#: Arrow's types of texts that rows may share.
+TEXTS = ("string", "large_string", "binary", "large_binary")
 
 
 #: Takes names of columns and yields their values.
@@ -249,8 +251,7 @@ def size_of(batch: pa.RecordBatch, per_cell: int = _PER_CELL) -> int:
     for column in batch.columns:
         size = int(column.nbytes)
         kind = column.type
-        is_dictionary = pa.types.is_dictionary(kind)
-        if is_dictionary and kind.value_type in (pa.string(), pa.large_string()):
+        if pa.types.is_dictionary(kind) and str(kind.value_type) in TEXTS:
             lengths = compute.binary_length(column.dictionary).cast(pa.int64())
             size += compute.sum(lengths.take(column.indices)).as_py() or 0
         n_bytes += max(size, per_cell * len(column))
