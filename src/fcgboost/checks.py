@@ -290,8 +290,10 @@ def check_labels(
     labels: ClassLabels = column_or_1d(to_host(y), warn=True)
     if labels.dtype.kind in "OM":
         for row, label in enumerate(labels.tolist()):
-            if not isinstance(label, str | bytes) and is_missing(label):
-                raise ValueError(f"y has no label in row {row} (the first is 0): drop such rows.")
+            is_text = isinstance(label, str | bytes)
+            if not is_text and is_missing(label):
+                first = f"row {row} (the first is 0)"
+                raise ValueError(f"y has no label in {first}: drop such rows.")
     is_text = labels.dtype == object and len(labels) > 0 and isinstance(labels[0], str)
     if training_classes is None:
         assert_all_finite(labels, input_name="y")

@@ -33,7 +33,8 @@ def writing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         return
     target = path.resolve()
     # Without the original name, which may already have the maximal length.
-    temporary = target.with_name(_PREFIX + secrets.token_hex(_N_BYTES))
+    token = secrets.token_hex(_N_BYTES)
+    temporary = target.with_name(_PREFIX + token)
     _remove_left(target.parent)
     try:
         with _create(temporary, path) as file:
@@ -57,9 +58,12 @@ def write_whole(path: str | os.PathLike[str], data: bytes | str) -> int:
 
 def _remove_left(folder: Path) -> None:
     """Remove temporary files that killed runs have left."""
+    digits = "[0-9a-f]" * 2 * _N_BYTES
+    now = time.time()
     with suppress(OSError):
-        for left in folder.glob(_PREFIX + "[0-9a-f]" * 2 * _N_BYTES):
-            if left.stat().st_mtime < time.time() - _A_DAY:
+        for left in folder.glob(_PREFIX + digits):
+            age = now - left.stat().st_mtime
+            if age > _A_DAY:
                 left.unlink()
 
 

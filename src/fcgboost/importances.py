@@ -81,14 +81,18 @@ def _changes(model: Model, rows: Matrix, sources: Codes, n_features: int) -> Arr
 def _are_used(model: Model) -> Flags:
     """Return which inputs the atoms look at."""
     are_used = np.zeros(len(model.scale), dtype=bool)
-    for family, _, rows, inputs in by_family(model.dictionary, model.atoms, len(model.scale)):
-        if isinstance(family, TreeDictionary):
-            features = nodes_of(rows)[:, :, 0]
-            are_used[inputs][features[features >= 0.0].astype(np.intp)] = True
-        elif isinstance(family, PlaneDictionary):
-            are_used[inputs] |= to_numpy(rows)[:, :-1].any(axis=0)
+    for group in by_family(model.dictionary, model.atoms, len(model.scale)):
+        seen = are_used[group.inputs]
+        if isinstance(group.family, TreeDictionary):
+            nodes = nodes_of(group.rows)
+            features = nodes[:, :, 0]
+            split = features[features >= 0.0]
+            seen[split.astype(np.intp)] = True
+        elif isinstance(group.family, PlaneDictionary):
+            weights = to_numpy(group.rows)[:, :-1]
+            seen |= weights.any(axis=0)
         else:
-            are_used[inputs] = True
+            seen[:] = True
     return are_used
 
 

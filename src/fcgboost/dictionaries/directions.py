@@ -61,7 +61,8 @@ class _DirectionGrower(Grower):
         self._origin = _far_origin(self._X)
         if is_sparse(self._X) and self._origin.any():
             self._X = self._X.copy()
-            self._X.data -= self._origin[self._X.indices]
+            shifts = self._origin[self._X.indices]
+            self._X.data -= shifts
         elif self._origin.any():
             self._X = self._X - self._origin
         self._squares = self._X.power(2) if is_sparse(self._X) else self._X**2
@@ -181,4 +182,5 @@ def _far_origin(X: Matrix) -> Array:
     low = to_numpy(X.min(axis=0)).ravel()
     high = to_numpy(X.max(axis=0)).ravel()
     size = np.minimum(np.abs(low), np.abs(high))
-    return np.where(size > _FAR * (high - low), low, 0.0)
+    is_far = size > _FAR * (high - low)
+    return np.where(is_far, low, 0.0)

@@ -274,11 +274,14 @@ class StepDictionary(NeuronDictionary):
         atoms = super().candidates(sample, n, key)
         weights = atoms[:, :-1]
         largest = np.maximum(np.abs(sample.low), np.abs(sample.high))
-        sizes = np.abs(weights) @ (largest + np.abs(sample.shift) + sample.scale)
+        slopes = np.abs(weights)
+        sizes = slopes @ (largest + np.abs(sample.shift) + sample.scale)
         n_weights = np.count_nonzero(weights, axis=1)
-        span = np.where(sample.low < sample.high, sample.high - sample.low, largest)
+        span = sample.high - sample.low
+        span = np.where(span > 0.0, span, largest)
         lost = (n_weights + 4) * 2.0**-50 * sizes
-        atoms[:, -1] += np.minimum(lost, np.abs(weights) @ span / 32.0)
+        share = slopes @ span / 32.0
+        atoms[:, -1] += np.minimum(lost, share)
         return atoms
 
     def profile(self, z: Array) -> Matrix:

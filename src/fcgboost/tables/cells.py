@@ -254,7 +254,7 @@ def number_of(cell: Any, unit: str, style: Style = "") -> float | None:
     return _float_of(cell) if dtype_of_type(type(cell)) == "number" else None
 
 
-def _float_of(number: Any) -> float:
+def _float_of(number: float | Decimal) -> float:
     try:
         return float(number)
     except OverflowError:
