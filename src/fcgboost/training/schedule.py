@@ -56,16 +56,20 @@ class Schedule:
 
     @contextmanager
     def path(self, max_iter: int, fold: int | None) -> Iterator[list[StoppingRule]]:
-        """Begin a path of at most max_iter steps; yield the rules to ask."""
+        """Begin a path of at most max_iter steps; yield the rule to ask."""
         with self._lock:
             path = _Path(len(self._paths) + 1, max_iter, fold)
             self._paths.append(path)
         try:
-            yield [_end_with_others, *([partial(self._ask, path)] if self.rules else [])]
+            yield [partial(self._ask, path)]
         finally:
             path.has_ended = True
 
     def _ask(self, path: _Path, step: Step) -> Status | None:
+        # The fit may have failed, or been interrupted, in another path.
+        threads.check()
+        if not self.rules:
+            return None
         with self._lock:
             path.n_steps = step.k
             step = replace(step, progress=self._progress(path))
@@ -86,8 +90,3 @@ class Schedule:
             fold=path.fold,
             share=min(1.0, self._share),
         )
-
-
-def _end_with_others(step: Step) -> None:
-    """End a path if the fit has failed or was interrupted elsewhere."""
-    threads.check()
