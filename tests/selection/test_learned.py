@@ -18,8 +18,8 @@ from fcgboost.dictionaries import (
 from fcgboost.selection.gain import CONSTANTS, Gain
 from fcgboost.selection.learned import (
     LearnedCandidates,
-    _Data,
     _Drawn,
+    _LearningRows,
     _proposer,
     _search,
 )
@@ -42,7 +42,7 @@ def make_data(n=60, d=3, seed=0):
     frame = Sample(X, shift, scale, X.min(axis=0), X.max(axis=0), 1.0, float(d))
     weights = rng.integers(0, 3, n).astype(float)
     residual = weights * (np.tanh(2.0 * X[:, 0]) + 0.5 * rng.standard_normal(n)) / n
-    return _Data(frame, np.ones(n)), residual, weights
+    return _LearningRows(frame, np.ones(n)), residual, weights
 
 
 def draw(search, points, key):

@@ -13,7 +13,7 @@ from fcgboost import FCGBoostClassifier, TreeDictionary
 from fcgboost.checks import check_matrix
 from fcgboost.tables import inputs
 from fcgboost.tables.learning import (
-    Levels,
+    LevelCounts,
     Wanted,
     choose_column,
     declared,
@@ -188,7 +188,7 @@ def chosen(column: pd.Series, cuts: list[int], wanted: Wanted) -> tuple[Any, lis
         return learn_column("a", column[:0], wanted)[0], []
     bounds = [0, *cuts, len(column)]
     parts = [column[i:j] for i, j in pairwise(bounds)]
-    levels = Levels.united([Levels.of(part) for part in parts])
+    levels = LevelCounts.united([LevelCounts.of(part) for part in parts])
     return choose_column("a", levels, wanted)
 
 
