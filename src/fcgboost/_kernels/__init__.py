@@ -400,8 +400,7 @@ def propose(
 def _as_read(rows: Array) -> tuple[bool, Array]:
     """Return whether rows are read in single precision, and these rows."""
     is_single = rows.dtype == np.float32
-    dtype = np.float32 if is_single else np.float64
-    read = np.ascontiguousarray(rows, dtype)
+    read = np.ascontiguousarray(rows, rows.dtype if is_single else np.float64)
     return is_single, read
 
 

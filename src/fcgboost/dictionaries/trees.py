@@ -345,10 +345,11 @@ class TreeGrower(Grower):
         self._rules = dictionary.rules(0)
         #: The leaf numbers of the rows in the last tree, if leaves are corrected.
         self.leaves: NDArray[np.unsignedinteger] | None = None
-        self._is_settled = weights is not None
+        self._unit = _UNKNOWN
         if weights is not None:
-            unit = _kernels.weight_unit(*_kernels.weigh(weights))
-            self._make_room(self._depth(weights), unit)
+            self._unit = _kernels.weight_unit(*_kernels.weigh(weights))
+        #: Whether the depth is that of all trees.
+        self._is_settled = False
 
     def grow(self, residual: Array, weights: Array, key: int) -> Array:
         """Grow one tree, of shape (1, n_parameters); the key is not used."""
@@ -358,9 +359,11 @@ class TreeGrower(Grower):
         if not is_corrected:
             weights = weights * (residual != 0.0)
         if not self._is_settled:
-            depth = self._depth(weights)
+            # Weights may cover only the rows that have a residual.
+            depth = self._dictionary.levels(max(np.add.reduce(weights), self._n_rows, 1.0))
             if depth != self._rules.depth:
                 self._make_room(depth)
+            self._is_settled = self._unit is not _UNKNOWN
         if is_corrected:
             self.leaves = np.empty(len(weights), self._leaf_type)
         tree = _kernels.grow_tree(
@@ -378,13 +381,9 @@ class TreeGrower(Grower):
             tree[::FIELDS] = np.where(feature < 0.0, feature, original)
         return tree[None, :]
 
-    def _depth(self, weights: Array) -> int:
-        """Return the depth of a tree; weights may cover only the rows that have a residual."""
-        return self._dictionary.levels(max(np.add.reduce(weights), self._n_rows, 1.0))
-
-    def _make_room(self, depth: int, unit: WeightUnit = _UNKNOWN) -> None:
+    def _make_room(self, depth: int) -> None:
         """Allocate histograms, nodes and sets of categories for trees of this depth."""
-        self._rules = self._dictionary.rules(depth, unit)
+        self._rules = self._dictionary.rules(depth, self._unit)
         n_rows, n_columns = self._codes.shape
         n_leaves = max(1, min(n_rows, 2**depth, self._dictionary.max_leaf_nodes or n_rows))
         n_histograms = max(1, min(1 + n_leaves, _MOST_NUMBERS // max(1, n_columns * N_BINS)))
