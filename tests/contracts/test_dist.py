@@ -82,7 +82,7 @@ def test_wheel_holds_the_package_and_its_metadata_and_nothing_else(wheel: Path) 
     modules = {name.removeprefix("src/") for name in python_files("src")}
     metadata = {f"{info}/{name}" for name in METADATA}
     # Pages and the compiled library: named by their kinds, so that nothing else slips in.
-    kinds = ("py.typed", "*.pyi", "*.html", "*.jinja", "*.css", "*.js", "*.so")
+    kinds = ("py.typed", "*.pyi", "*.html", "*.jinja", "*.css", "*.js", "*.so", "kernels.h")
     found = (path for kind in kinds for path in (SOURCE / "fcgboost").rglob(kind))
     data = {path.relative_to(SOURCE).as_posix() for path in found}
     with zipfile.ZipFile(wheel) as archive:

@@ -7,15 +7,15 @@ Calls release the GIL.
 from __future__ import annotations
 
 import ctypes
-from ctypes import Structure, byref, c_char_p, c_double, c_int32, c_int64, c_uint64, c_void_p
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cython_blas, cython_lapack
 
+from fcgboost._kernels.header import CONSTANTS, FIELDS, FUNCTIONS, Struct, bind
 from fcgboost._kernels.sources import FOLDER, source_hash
 
 if TYPE_CHECKING:
@@ -23,130 +23,76 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.int64]
-#: What `byref` returns; ctypes does not tell its class.
-Reference: TypeAlias = object
 
 _ADVICE = "Build it with: python -m pip install --editable ."
 
-RELU = 0
-GAUSS = 1
-BLOCK = 64
-
-# The types of the result and the arguments, by the letters of `_TYPES`; "-" is no result.
-_FUNCTIONS = {
-    "source_hash": "s",
-    "has_v3": "b",
-    "look": "bpa",
-    "newton": "bpaaddia",
-    "step": "-pibdaaa",
-    "sample": "iiaiiuaa",
-    "draw": "-piaua",
-    "propose": "bpiiaaaddbua",
-    "code_rows": "-pbaaa",
-    "weights": "-iaa",
-    "weight_unit": "daa",
-    "grow_tree": "ippaaiaiaip",
-    "find_splits": "-ppiaaa",
-    "split_rows": "-paaaaa",
-    "plan_tree": "iiaaaaaaa",
-    "write_tree": "ippiaaaaa",
-    "open_pool": "-i",
-    "close_pool": "-",
-    "leaf_values": "-paa",
-    "leaf_sums": "bpiaa",
-    "leaf_products": "bpdaaa",
-    "leaf_terms": "bpbaaaaaia",
-    "terms": "-ibaaaaaa",
-    "check_trees": "iiiaiaa",
-    "walk": "-iiaaiibaa",
-    "walk_to_leaves": "-iaiibaaa",
-    "fingerprint": "-iibaaa",
-    "order": "-iaaa",
-    "take_rows": "-iiaaa",
-    "gauss_values": "-iiaiaaa",
-    "shapley_trees": "-iiaiiaaaiaiaa",
-    "shapley_products": "-iiiaaiaaaa",
-    "shapley_walks": "-iiaiaaiaaiiaaa",
-}
+RELU = CONSTANTS["FCG_RELU"]
+GAUSS = CONSTANTS["FCG_GAUSS"]
+BLOCK = CONSTANTS["FCG_BLOCK"]
+#: The bins of a column.
+N_BINS = 256
 
 
-class ArrayPointer:
-    @staticmethod
-    def from_param(array: NDArray[np.generic]) -> c_void_p:
-        assert array.flags.c_contiguous
-        return c_void_p(array.__array_interface__["data"][0])
+class _Blas(Struct):
+    kind = "fcg_blas"
+    _fields_ = FIELDS[kind]
 
 
-_TYPES: dict[str, type] = {"a": ArrayPointer, "p": c_void_p, "d": c_double, "i": c_int64}
-_TYPES |= {"b": c_int32, "u": c_uint64, "s": c_char_p}
+class _Columns(Struct):
+    kind = "fcg_columns"
+    _fields_ = FIELDS[kind]
 
 
-def _fields(text: str) -> list[tuple[str, type]]:
-    """Return the fields of a structure; "type: names" groups are separated by semicolons."""
-    kinds = (group.split(":") for group in text.split("; "))
-    return [(name, _TYPES[kind]) for kind, names in kinds for name in names.split()]
-
-
-_ARRAYS = "A y shares f g h coef gradient gram peak"
-
-
-_ROUTINES = "gemv gemm syrk potrf potrs pocon"
-
-
-class _Blas(Structure):
-    _fields_ = _fields(f"p: {_ROUTINES}")
-
-
-class _Columns(Structure):
-    _fields_ = _fields(
-        f"i: m k room is_hinge; p: {_ARRAYS} blas; d: risk objective residual; "
-        "i: n_known n_updates n_moves"
-    )
-
-
-class Search(Structure):
+class Search(Struct):
     """How atoms are drawn and refined; see `kernels.h`."""
 
-    _fields_ = _fields(
-        "i: family size n_rows max_steps; d: proximity proximity_times_weight; "
-        "i: max_features; "
-        "d: low high; i: memory n_shorter; d: rounding increase shorter little first_step nudge tie"
-    )
+    kind = "fcg_search"
+    _fields_ = FIELDS[kind]
 
 
-class _Bins(Structure):
-    _fields_ = _fields(
-        "i: n_rows n_columns n_features; "
-        "p: codes column first default_bin n_bins n_numbers edges is_category"
-    )
+class BinnedRows(Struct):
+    """Bins and codes of rows; see `kernels.h`."""
+
+    kind = "fcg_bins"
+    _fields_ = FIELDS[kind]
 
 
-def refer_to_bins(bins: Bins, codes: NDArray[np.uint8] | None = None) -> Reference:
-    """Return a reference to bins and codes; the caller keeps both alive."""
-    arrays = (getattr(bins, name) for name, _ in _Bins._fields_[4:])
-    where = None if codes is None else ArrayPointer.from_param(codes)
-    sizes = 0 if codes is None else len(codes), bins.n_columns, len(bins.column)
-    return byref(_Bins(*sizes, where, *map(ArrayPointer.from_param, arrays)))
-
-
-class Rules(Structure):
+class Rules(Struct):
     """How a tree grows, with the unit of weight (0 if unknown) and whether all are multiples of it.
 
     With `max_leaves` 0 there is no limit, and the tree grows level by level.
     """
 
-    _fields_ = _fields("i: depth max_leaves; d: min_leaf smoothing peak unit; i: is_exact")
+    kind = "fcg_tree_rules"
+    _fields_ = FIELDS[kind]
 
 
-#: A split of a node, `fcg_split` in C.
-SPLIT = np.dtype(
-    [
-        *((name, np.int64) for name in ("feature", "place", "is_missing_left", "left")),
-        ("score", np.float64),
-        ("goes_left", np.uint64, 4),
-        *((name, np.int64) for name in ("column", "children", "added")),
-    ]
-)
+class _Split(Struct):
+    kind = "fcg_split"
+    _fields_ = FIELDS[kind]
+
+
+class _HashedRow(Struct):
+    kind = "fcg_hashed_row"
+    _fields_ = FIELDS[kind]
+
+
+def refer_to_bins(bins: Bins, codes: NDArray[np.uint8] | None = None) -> BinnedRows:
+    """Return bins and codes for the library."""
+    n_features = len(bins.column)
+    rows = BinnedRows(n_columns=bins.n_columns, n_features=n_features)
+    if codes is not None:
+        rows.n_rows = len(codes)
+        rows.hold("codes", codes, len(codes) * bins.n_columns)
+    for name in ("column", "first", "default_bin", "n_bins", "n_numbers"):
+        rows.hold(name, getattr(bins, name), n_features)
+    rows.hold("edges", bins.edges, n_features * N_BINS)
+    rows.hold("is_category", bins.is_category.view(np.uint8), n_features)
+    return rows
+
+
+#: A split of a node.
+SPLIT = np.dtype(_Split)
 Splits = NDArray[np.void]
 
 
@@ -165,13 +111,12 @@ def _load_from(path: Path) -> ctypes.CDLL:
     except OSError as error:
         problem = f"fcgboost's compiled library cannot be loaded ({error})."
         raise ImportError(f"{problem} {_ADVICE}") from error
-    for name, letters in _FUNCTIONS.items():
-        function = getattr(loaded, f"fcg_{name}")
-        function.restype = _TYPES.get(letters[0])
-        function.argtypes = [_TYPES[letter] for letter in letters[1:]]
+    bind(loaded, "fcg_source_hash")
     built_from = loaded.fcg_source_hash().decode()
     if any(FOLDER.glob("*.c")) and built_from != source_hash():
         raise ImportError(f"fcgboost's compiled library is older than its sources. {_ADVICE}")
+    for name in FUNCTIONS:
+        bind(loaded, name)
     return loaded
 
 
@@ -182,13 +127,13 @@ def _blas() -> _Blas:
     capsule_type = ctypes.py_object
     name_of = api.PyCapsule_GetName
     address_of = api.PyCapsule_GetPointer
-    name_of.restype = c_char_p
+    name_of.restype = ctypes.c_char_p
     name_of.argtypes = (capsule_type,)
-    address_of.restype = c_void_p
-    address_of.argtypes = (capsule_type, c_char_p)
+    address_of.restype = ctypes.c_void_p
+    address_of.argtypes = (capsule_type, ctypes.c_char_p)
     exported = {**cython_blas.__pyx_capi__, **cython_lapack.__pyx_capi__}
     addresses = []
-    for routine in _ROUTINES.split():
+    for routine, _ in FIELDS[_Blas.kind]:
         capsule = exported[f"d{routine}"]
         signature = name_of(capsule)
         # Of what SciPy was built with, only the size of integers varies.
@@ -216,11 +161,13 @@ class HingeSums:
 
     def __init__(self, storage: Array, y: Array, shares: Array, is_hinge: bool = True) -> None:
         self._y = np.ascontiguousarray(y)
-        self._shares = shares
         #: Values, slopes and curvatures at the point of the sums.
         self._rows = np.zeros((3, len(y)))
         self._held = _Columns(m=len(y), is_hinge=is_hinge, blas=ctypes.addressof(_blas()))
-        self._at_held = byref(self._held)
+        for name, array in zip("fgh", self._rows, strict=True):
+            self._held.hold(name, array, len(y))
+        self._held.hold("y", self._y, len(y))
+        self._held.hold("shares", shares, len(y))
         self._small = np.zeros((3, 0))
         self._gram = np.zeros((0, 0))
         self.resize(storage)
@@ -233,14 +180,21 @@ class HingeSums:
         gram = np.zeros((room, room))
         small[:, :n_columns] = self._small
         gram[:n_columns, :n_columns] = self._gram
-        self._storage = storage
         self._small = small
         self._gram = gram
         self._coef, self._gradient, self._peak = small
-        self._held.room = room
-        arrays = storage, self._y, self._shares, *self._rows, *small[:2], gram, self._peak
-        for name, array in zip(_ARRAYS.split(), arrays, strict=True):
-            setattr(self._held, name, ArrayPointer.from_param(array))
+        held = self._held
+        held.room = room
+        held.hold("A", storage, room * held.m)
+        held.hold("coef", self._coef, room)
+        held.hold("gradient", self._gradient, room)
+        held.hold("peak", self._peak, room)
+        held.hold("gram", gram, room * room)
+
+    def _set_size(self, n_columns: int) -> None:
+        if n_columns > self._held.room:
+            raise ValueError(f"There are {n_columns} coefficients, and {self._held.room} columns.")
+        self._held.k = n_columns
 
     def _state(self) -> HingeState:
         """Return a copy of the rows at the point of the sums."""
@@ -248,8 +202,9 @@ class HingeSums:
 
     def expand(self, coef: Array) -> tuple[float, Array, Array, HingeState]:
         """Move to a point; return the risk, its gradient, its Hessian and the rows."""
-        k = self._held.k = len(coef)
-        checked(library().fcg_look(self._at_held, coef))
+        k = len(coef)
+        self._set_size(k)
+        checked(library().fcg_look(self._held, coef))
         return self._held.risk, self._gradient[:k].copy(), self._gram[:k, :k].copy(), self._state()
 
     def newton(
@@ -263,10 +218,10 @@ class HingeSums:
     ) -> tuple[Array, float, float, int, HingeState]:
         """Run Newton's method; return coefficients, objective, residual, iterations and rows."""
         end = coef.copy()
-        self._held.k = len(coef)
+        self._set_size(len(coef))
         n_iter = checked(
             library().fcg_newton(
-                self._at_held,
+                self._held,
                 penalty,
                 norms,
                 scale,
@@ -291,13 +246,15 @@ class HingeSums:
 
         The state is that of the rows at `coef`. Return the coefficients, the risk and the rows.
         """
+        if not 0 <= j < len(self._gram):
+            raise ValueError(f"There is no column {j}.")
         f, slopes = self.expand(coef)[3] if state is None else state
         f = f.copy()
         slopes = slopes.copy()
         end = coef.copy()
         added = np.empty(3)
         library().fcg_step(
-            self._at_held,
+            self._held,
             j,
             has_constant,
             l2,
@@ -355,7 +312,8 @@ def in_blocks(Z: Array) -> Array:
 
 def sample(weights: Array, n_rows: int, n_points: int, key: int) -> tuple[Rows, Rows, int]:
     """Return some rows of positive weight, points among these, and the number of such rows."""
-    rows = np.empty(min(n_rows, len(weights)), np.int64)
+    n_rows = max(1, min(n_rows, len(weights)))
+    rows = np.empty(n_rows, np.int64)
     points = np.empty(n_points, np.int64)
     n_active = library().fcg_sample(
         len(weights),
@@ -384,11 +342,14 @@ def propose(
     """
     d = Z.shape[1]
     atoms = np.empty((2 if search.max_steps else 1, d + 1))
-    data = residual.size, d, Z, residual, weights
     checked(
         library().fcg_propose(
-            byref(search),
-            *data,
+            search,
+            residual.size,
+            d,
+            Z,
+            residual,
+            weights,
             *gain,
             key,
             atoms,
@@ -397,15 +358,16 @@ def propose(
     return atoms
 
 
-def _as_read(rows: Array) -> tuple[bool, Array]:
+def _as_read(rows: Array) -> tuple[bool, Any]:
     """Return whether rows are read in single precision, and these rows."""
     is_single = rows.dtype == np.float32
-    read = np.ascontiguousarray(rows, rows.dtype if is_single else np.float64)
-    return is_single, read
+    return is_single, np.ascontiguousarray(rows, np.float32 if is_single else np.float64)
 
 
 def code_rows(bins: Bins, rows: Array) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
     """Return the codes of rows, and for each column, whether its features clash."""
+    if rows.shape[1] != len(bins.column):
+        raise ValueError(f"There are {rows.shape[1]} columns, and bins of {len(bins.column)}.")
     is_single, rows = _as_read(rows)
     n_columns = bins.n_columns
     codes = np.empty((len(rows), n_columns), np.uint8)
@@ -442,7 +404,7 @@ def weight_unit(*facts: float) -> WeightUnit:
 
 
 def grow_tree(
-    bins: Reference,
+    bins: BinnedRows,
     rules: Rules,
     residual: Array,
     weights: Array,
@@ -455,20 +417,20 @@ def grow_tree(
     The bins are from `refer_to_bins`. Room for histograms, of shape (n_histograms,
     256 * n_columns), and nodes, (most_nodes, 4), are work space.
     """
-    data = bins, byref(rules), residual, weights
-    where = None
-    leaf_size = 0
+    check_sizes(nodes=(nodes, 4))
     if leaves is not None:
-        where = ArrayPointer.from_param(leaves)
-        leaf_size = leaves.itemsize
+        check_sizes(leaves=(leaves, bins.n_rows))
     n_nodes = library().fcg_grow_tree(
-        *data,
+        bins,
+        rules,
+        residual,
+        weights,
         len(room),
         room,
         len(nodes),
         nodes,
-        leaf_size,
-        where,
+        0 if leaves is None else leaves.itemsize,
+        leaves,
     )
     return nodes[: checked(n_nodes)].flatten()
 
@@ -519,6 +481,7 @@ def walk_to_leaves(
     numbers: NDArray[np.uint16],
 ) -> NDArray[np.uint16]:
     """Return the leaf number of each row in one checked tree, given those of the nodes."""
+    check_sizes(numbers=(numbers, 1), nodes=(nodes, 4 * len(numbers)))
     leaves = np.empty(len(X), np.uint16)
     is_single, X = _as_read(X)
     library().fcg_walk_to_leaves(
@@ -550,7 +513,7 @@ def fingerprint(X: Array, columns: NDArray[np.uint64]) -> NDArray[np.uint64]:
 def order(hashes: NDArray[np.uint64]) -> Rows:
     """Return the indices that sort hashes; the sort is stable."""
     indices = np.empty(len(hashes), np.int64)
-    room = np.empty((2, len(hashes), 2), np.uint64)
+    room = np.empty(2 * len(hashes), _HashedRow)
     library().fcg_order(
         len(hashes),
         hashes,
@@ -589,6 +552,13 @@ def gauss_values(X: Array, centers: Array, units: Array) -> Array:
         values,
     )
     return values
+
+
+def check_sizes(**arrays: tuple[NDArray[np.generic], int]) -> None:
+    """Raise a ValueError for an array with fewer numbers than it needs."""
+    for name, (array, size) in arrays.items():
+        if array.size < size:
+            raise ValueError(f"{name} needs {size} numbers, and has {array.size}.")
 
 
 def checked(returned: int) -> int:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from ctypes import Structure, byref, c_int64, c_void_p
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fcgboost._kernels import Array, ArrayPointer, Reference, checked, library
+from fcgboost._kernels import Array, check_sizes, checked, library
+from fcgboost._kernels.header import FIELDS, Struct, Variable, check_array
 
 #: The leaf number of each row, in one or two bytes.
 LeafCodes = NDArray[np.unsignedinteger]
@@ -17,12 +17,21 @@ LeafCodes = NDArray[np.unsignedinteger]
 # The number of trees for which there is room at first.
 _ROOM = 64
 
+_check_vector = check_array(
+    "fcg_leaf_sums",
+    Variable(
+        type="double",
+        name="r",
+        is_const=True,
+        n_stars=0,
+        size="forest->n_rows",
+    ),
+)
 
-class _Forest(Structure):
-    _fields_ = [
-        *((name, c_int64) for name in ("n_trees", "n_rows")),
-        *((name, c_void_p) for name in ("codes", "is_wide", "first")),
-    ]
+
+class _Forest(Struct):
+    kind = "fcg_forest"
+    _fields_ = FIELDS[kind]
 
 
 class Forest:
@@ -38,17 +47,20 @@ class Forest:
         self.first = np.zeros(1, np.int64)
         self._addresses = np.zeros(_ROOM, np.uint64)
         self._is_wide = np.zeros(_ROOM, np.uint8)
+        self._held = self._structure()
 
     def append(self, codes: LeafCodes, n_leaves: int) -> None:
         n_trees = len(self.codes)
+        check_sizes(codes=(codes, self._n_rows))
         if n_trees == len(self._addresses):
             self._addresses = np.concatenate((self._addresses, self._addresses))
             self._is_wide = np.concatenate((self._is_wide, self._is_wide))
         codes = np.ascontiguousarray(codes, np.uint8 if n_leaves <= 256 else np.uint16)
         self.codes.append(codes)
         self.first = np.concatenate((self.first, (self.first[-1] + n_leaves,)))
-        self._addresses[n_trees] = codes.__array_interface__["data"][0]
+        self._addresses[n_trees] = codes.ctypes.data
         self._is_wide[n_trees] = codes.itemsize == 2
+        self._held = self._structure()
 
     def first_trees(self, n_trees: int) -> Forest:
         if n_trees == len(self.codes):
@@ -56,6 +68,7 @@ class Forest:
         forest = copy.copy(self)
         forest.codes = self.codes[:n_trees]
         forest.first = self.first[: n_trees + 1]
+        forest._held = forest._structure()
         return forest
 
     def append_tree(self, tree: Forest) -> None:
@@ -68,7 +81,7 @@ class Forest:
 
     def add_values(self, values: Array, f: Array) -> Array:
         """Add the leaf values of all trees to the values f of the rows."""
-        library().fcg_leaf_values(self._reference(), values, f)
+        library().fcg_leaf_values(self._held, values, f)
         return f
 
     def sums(self, vectors: Sequence[Array]) -> Array:
@@ -76,10 +89,10 @@ class Forest:
         sums = np.empty((len(vectors), 1 + self.n_leaves))
         addresses = np.empty(len(vectors), np.uint64)
         for number, vector in enumerate(vectors):
-            assert vector.flags.c_contiguous
-            addresses[number] = vector.__array_interface__["data"][0]
+            _check_vector(vector, self._n_rows)
+            addresses[number] = vector.ctypes.data
         status = library().fcg_leaf_sums(
-            self._reference(),
+            self._held,
             len(vectors),
             addresses,
             sums,
@@ -91,7 +104,7 @@ class Forest:
         """Return the sums of h (constant + A values), as `sums` does, A being the indicators."""
         sums = np.empty(1 + self.n_leaves)
         status = library().fcg_leaf_products(
-            self._reference(),
+            self._held,
             constant,
             values,
             h,
@@ -118,7 +131,7 @@ class Forest:
         terms = np.empty((3, self._n_rows))
         sums = np.empty((n_vectors, n_sums))
         status = library().fcg_leaf_terms(
-            self._reference(),
+            self._held,
             is_hinge,
             added,
             y,
@@ -131,13 +144,10 @@ class Forest:
         checked(status)
         return terms, sums
 
-    def _reference(self) -> Reference:
-        return byref(
-            _Forest(
-                len(self.codes),
-                self._n_rows,
-                ArrayPointer.from_param(self._addresses),
-                ArrayPointer.from_param(self._is_wide),
-                ArrayPointer.from_param(self.first),
-            )
-        )
+    def _structure(self) -> _Forest:
+        n_trees = len(self.codes)
+        forest = _Forest(n_trees=n_trees, n_rows=self._n_rows, n_leaves=self.n_leaves)
+        forest.hold("codes", self._addresses, n_trees)
+        forest.hold("is_wide", self._is_wide, n_trees)
+        forest.hold("first", self.first, n_trees + 1)
+        return forest

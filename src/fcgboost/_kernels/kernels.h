@@ -1,5 +1,6 @@
 /* The compiled loops of fcgboost: every function that Python calls.
  *
+ * header.py reads the declarations below, and checks every array by its type and size here.
  * Arrays are C-ordered and belong to the caller. No function needs Python's lock, and none but
  * those of pool.c keeps state or starts a thread. The order of summation depends neither on threads
  * nor on the processor or the compiler's vector width, so every build gives the same bits (except
@@ -28,7 +29,7 @@ FCG_API int32_t fcg_has_v3(void);
 /* Write a hash per row of X, of single or double precision, that depends on its values alone: the
  * mixed sum of its entries, each mixed with the hash of its column; zeros contribute nothing. */
 FCG_API void fcg_fingerprint(int64_t n_rows, int64_t n_features, int32_t is_single, const void *X,
-                             const uint64_t *columns, uint64_t *hashes);
+                             const uint64_t columns[n_features], uint64_t hashes[n_rows]);
 typedef struct {
     uint64_t hash;
     int64_t row;
@@ -36,13 +37,17 @@ typedef struct {
 
 /* Write the indices that sort hashes in ascending order, ties in their original order; `room` has
  * space for 2 n entries. */
-FCG_API void fcg_order(int64_t n, const uint64_t *hashes, fcg_hashed_row *room, int64_t *order);
+FCG_API void fcg_order(int64_t n, const uint64_t hashes[n], fcg_hashed_row room[2 * n],
+                       int64_t order[n]);
 /* Copy n rows of X, of `size` bytes each. */
-FCG_API void fcg_take_rows(int64_t n, int64_t size, const void *X, const int64_t *rows,
+FCG_API void fcg_take_rows(int64_t n, int64_t size, const void *X, const int64_t rows[n],
                            void *taken);
 /* Write exp(-|(x - c) u|^2), of shape (n_rows, n_atoms); centers and units are rows. */
-FCG_API void fcg_gauss_values(int64_t n_rows, int64_t n_features, const double *X, int64_t n_atoms,
-                              const double *centers, const double *units, double *values);
+FCG_API void fcg_gauss_values(int64_t n_rows, int64_t n_features,
+                              const double X[n_rows * n_features], int64_t n_atoms,
+                              const double centers[n_atoms * n_features],
+                              const double units[n_atoms * n_features],
+                              double values[n_rows * n_atoms]);
 
 /* newton.c */
 
@@ -75,21 +80,21 @@ typedef struct {
 } fcg_columns;
 
 /* Move to a point. Returns 0, or -1 if there is not enough memory. */
-FCG_API int32_t fcg_look(fcg_columns *c, const double *coef);
+FCG_API int32_t fcg_look(fcg_columns *c, const double coef[c->k]);
 /* Minimise risk + sum(penalty coef^2) by Newton's method from `coef`, which is overwritten, until
  * the largest entry of the gradient is at most tol * scale, the normal equations are
  * ill-conditioned, or no step lowers the objective. Returns the number of iterations, or -1 if
  * there is not enough memory. */
-FCG_API int32_t fcg_newton(fcg_columns *c, const double *penalty, const double *norms, double scale,
-                           double tol, int64_t max_iter, double *coef);
+FCG_API int32_t fcg_newton(fcg_columns *c, const double penalty[c->k], const double norms[c->k],
+                           double scale, double tol, int64_t max_iter, double coef[c->k]);
 
 /* step.c */
 
 /* Minimise risk + l2 b^2 over the coefficient b of column j and over the constant, column 0, if
  * there is one, starting at values f where b = 0; other coefficients stay. Updates the values f and
  * the slopes g, and writes to `added` the change of the constant, the change of b, and the risk. */
-FCG_API void fcg_step(const fcg_columns *c, int64_t j, int32_t has_constant, double l2, double *f,
-                      double *g, double *added);
+FCG_API void fcg_step(const fcg_columns *c, int64_t j, int32_t has_constant, double l2,
+                      double f[c->m], double g[c->m], double added[3]);
 
 /* draw.c and refine.c: atoms are drawn, and the best one is refined on a residual */
 
@@ -111,20 +116,22 @@ typedef struct {
 /* Sample at most n_rows of the rows with positive weight, in order, and n_points of these, which
  * are distinct if there are enough; row 0 if no weight is positive. Returns the number of rows
  * with positive weight. */
-FCG_API int64_t fcg_sample(int64_t n, const double *weights, int64_t n_rows, int64_t n_points,
-                           uint64_t key, int64_t *rows, int64_t *points);
+FCG_API int64_t fcg_sample(int64_t n, const double weights[n], int64_t n_rows, int64_t n_points,
+                           uint64_t key, int64_t rows[n_rows], int64_t points[n_points]);
 
 /* Draw search->size atoms: unit directions with their hinges at the points, or centres there. */
-FCG_API void fcg_draw(const fcg_search *search, int64_t d, const double *points, uint64_t key,
-                      double *atoms);
+FCG_API void fcg_draw(const fcg_search *search, int64_t d, const double points[search->size * d],
+                      uint64_t key, double atoms[search->size * (d + 1)]);
 
 /* Sample rows, draw atoms there, and refine the best one. Z has the shape (n_blocks, d, FCG_BLOCK),
  * padded with zeros after the n rows. Writes the refined atom, if max_steps > 0, then the original,
  * as rows (w, b) with largest value 1, or (c, s). Gains are measured with a ridge, a total weight,
  * and with or without a constant. Returns 0, or -1 if there is not enough memory. */
-FCG_API int32_t fcg_propose(const fcg_search *search, int64_t n, int64_t d, const double *Z,
-                            const double *residual, const double *weights, double ridge,
-                            double total_weight, int32_t is_centered, uint64_t key, double *atoms);
+FCG_API int32_t fcg_propose(const fcg_search *search, int64_t n, int64_t d,
+                            const double Z[(n + FCG_BLOCK - 1) / FCG_BLOCK * FCG_BLOCK * d],
+                            const double residual[n], const double weights[n], double ridge,
+                            double total_weight, int32_t is_centered, uint64_t key,
+                            double atoms[(1 + (search->max_steps > 0)) * (d + 1)]);
 
 /* nodes.c, trees.c and splits.c */
 
@@ -145,15 +152,16 @@ typedef struct {
 /* Write the codes of rows X, (n_rows, n_features) of single or double precision, and for each
  * column, whether its features clash in some row. The bin of a number is the number of thresholds
  * below it; that of a category is the category. */
-FCG_API void fcg_code_rows(const fcg_bins *bins, int32_t is_single, const void *X, uint8_t *codes,
-                           uint8_t *clashes);
+FCG_API void fcg_code_rows(const fcg_bins *bins, int32_t is_single, const void *X,
+                           uint8_t codes[bins->n_rows * bins->n_columns],
+                           uint8_t clashes[bins->n_columns]);
 
 /* Write the sum, minimum, maximum and number of the weights, and whether all are integers; zeros
  * do not count. */
-FCG_API void fcg_weights(int64_t n, const double *weights, double *facts);
+FCG_API void fcg_weights(int64_t n, const double weights[n], double facts[5]);
 /* Return the unit of weight for such a summary, and write whether all weights are multiples of
  * it. */
-FCG_API double fcg_weight_unit(const double *facts, int64_t *is_exact);
+FCG_API double fcg_weight_unit(const double facts[5], int64_t is_exact[1]);
 
 typedef struct {
     int64_t depth, max_leaves; /* 0 leaves: no limit, and the tree grows level by level */
@@ -169,9 +177,10 @@ typedef struct {
  * column; with one per leaf and one more, the histogram of the larger sibling is always obtained by
  * subtraction. Returns the number of entries, or -1 if there is not enough memory. */
 FCG_API int64_t fcg_grow_tree(const fcg_bins *bins, const fcg_tree_rules *rules,
-                              const double *residual, const double *weights, int64_t n_room,
-                              int64_t *room, int64_t max_nodes, double *nodes,
-                              int64_t leaf_size, void *leaves);
+                              const double residual[bins->n_rows],
+                              const double weights[bins->n_rows], int64_t n_room,
+                              int64_t room[n_room * bins->n_columns * 256], int64_t max_nodes,
+                              double nodes[4 * max_nodes], int64_t leaf_size, void *leaves);
 
 /* The best split of a node of a tree grown in rounds, and where its rows go. */
 typedef struct {
@@ -186,17 +195,21 @@ typedef struct {
 /* Find the best splits of n nodes from their totals and histograms; the last two fields are not
  * written. */
 FCG_API void fcg_find_splits(const fcg_bins *bins, const fcg_tree_rules *rules, int64_t n,
-                             const int64_t *totals, const int64_t *histograms, fcg_split *splits);
+                             const int64_t totals[n],
+                             const int64_t histograms[n * bins->n_columns * 256],
+                             fcg_split splits[n]);
 /* Send rows to the children of their nodes, and fill the histogram of one child per split. `slots`
  * has the index of each node's split, or -1; the histograms, one per split, are zero on entry. */
-FCG_API void fcg_split_rows(const fcg_bins *bins, const int64_t *slots, const fcg_split *splits,
-                            const int64_t *sums, int32_t *nodes, int64_t *histograms);
+FCG_API void fcg_split_rows(const fcg_bins *bins, const int64_t slots[], const fcg_split splits[],
+                            const int64_t sums[bins->n_rows], int32_t nodes[bins->n_rows],
+                            int64_t histograms[]);
 /* Write a tree grown in rounds, as `fcg_grow_tree` does: the order of its n nodes, the positions of
  * their left children there, and the totals and splits of all nodes. `nodes` has room for 2 n
  * entries. Returns the number of entries. */
 FCG_API int64_t fcg_write_tree(const fcg_bins *bins, const fcg_tree_rules *rules, int64_t n,
-                               const int64_t *order, const int64_t *lefts, const int64_t *totals,
-                               const fcg_split *splits, double *nodes);
+                               const int64_t order[n], const int64_t lefts[n],
+                               const int64_t totals[], const fcg_split splits[],
+                               double nodes[8 * n]);
 
 /* plan.c */
 
@@ -205,9 +218,9 @@ FCG_API int64_t fcg_write_tree(const fcg_bins *bins, const fcg_tree_rules *rules
  * next as far as they are known. `children` are the left children of nodes, 0 if their rows have
  * not been split yet; nodes with a negative gain are not split. All arrays have room for every
  * node, `room` for three numbers per node. Returns the number of nodes of the tree. */
-FCG_API int64_t fcg_plan_tree(int64_t max_leaves, const double *gains, const int64_t *children,
-                              void *room, int64_t *order, int64_t *lefts, int64_t *n_wanted,
-                              int64_t *wanted);
+FCG_API int64_t fcg_plan_tree(int64_t max_leaves, const double gains[], const int64_t children[],
+                              void *room, int64_t order[], int64_t lefts[], int64_t n_wanted[1],
+                              int64_t wanted[]);
 
 /* pool.c */
 
@@ -221,30 +234,37 @@ FCG_API void fcg_close_pool(void);
 
 /* Trees stored as the leaf numbers of rows. */
 typedef struct {
-    int64_t n_trees, n_rows;
+    int64_t n_trees, n_rows, n_leaves;
     const uint64_t *codes;   /* (n_trees,): addresses of leaf numbers of one or two bytes */
     const uint8_t *is_wide;  /* (n_trees,): whether they have two bytes */
     const int64_t *first;    /* (n_trees + 1,): the first leaf of each tree, and the end */
 } fcg_forest;
 
 /* Add the leaf values of all trees to f, of shape (n_rows,). */
-FCG_API void fcg_leaf_values(const fcg_forest *forest, const double *values, double *f);
+FCG_API void fcg_leaf_values(const fcg_forest *forest, const double values[forest->n_leaves],
+                             double f[forest->n_rows]);
 /* Write the sum of each of n_vectors vectors r over all rows, followed by those over the leaves.
  * Returns 0, or -1 if there is not enough memory. */
-FCG_API int32_t fcg_leaf_sums(const fcg_forest *forest, int64_t n_vectors, const double *const *r,
-                              double *sums);
+FCG_API int32_t fcg_leaf_sums(const fcg_forest *forest, int64_t n_vectors,
+                              const double *const r[n_vectors],
+                              double sums[n_vectors * (1 + forest->n_leaves)]);
 /* The same for one vector, h (constant + A values), where A v adds the leaf values of all trees. */
-FCG_API int32_t fcg_leaf_products(const fcg_forest *forest, double constant, const double *values,
-                                  const double *h, double *sums);
+FCG_API int32_t fcg_leaf_products(const fcg_forest *forest, double constant,
+                                  const double values[forest->n_leaves],
+                                  const double h[forest->n_rows],
+                                  double sums[1 + forest->n_leaves]);
 /* Write the losses r^2 at values f, their slopes and curvatures, all times the shares, where r is
  * y - f or, if is_hinge, 0 beyond the margin. */
-FCG_API void fcg_terms(int64_t n, int32_t is_hinge, const double *f, const double *y,
-                       const double *shares, double *losses, double *slopes, double *curvatures);
+FCG_API void fcg_terms(int64_t n, int32_t is_hinge, const double f[n], const double y[n],
+                       const double shares[n], double losses[n], double slopes[n],
+                       double curvatures[n]);
 /* Add leaf values to f, write the losses, slopes and curvatures there, (3, n_rows), as fcg_terms
  * does, and the sums of the last n_vectors of them, 2 or 3, as fcg_leaf_sums does. */
-FCG_API int32_t fcg_leaf_terms(const fcg_forest *forest, int32_t is_hinge, const double *values,
-                               const double *y, const double *shares, double *f, double *terms,
-                               int64_t n_vectors, double *sums);
+FCG_API int32_t fcg_leaf_terms(const fcg_forest *forest, int32_t is_hinge,
+                               const double values[forest->n_leaves],
+                               const double y[forest->n_rows], const double shares[forest->n_rows],
+                               double f[forest->n_rows], double terms[3 * forest->n_rows],
+                               int64_t n_vectors, double sums[n_vectors * (1 + forest->n_leaves)]);
 
 /* walk.c */
 
@@ -262,17 +282,18 @@ typedef struct {
 
 /* Write the depths of trees; `levels` is work space for n_nodes numbers. Returns -1, or the number
  * of the first reachable node that sends rows to no valid node, or to one with another parent. */
-FCG_API int64_t fcg_check_trees(int64_t n_trees, int64_t n_nodes, const fcg_node *nodes,
-                                int64_t n_features, int64_t *levels, int64_t *depths);
+FCG_API int64_t fcg_check_trees(int64_t n_trees, int64_t n_nodes,
+                                const fcg_node nodes[n_trees * n_nodes], int64_t n_features,
+                                int64_t levels[n_nodes], int64_t depths[n_trees]);
 /* Write the values of checked trees at rows of single or double precision, of shape (n_rows,
  * n_trees). */
-FCG_API void fcg_walk(int64_t n_trees, int64_t n_nodes, const fcg_node *nodes,
-                      const int64_t *depths, int64_t n_rows, int64_t n_features,
-                      int32_t is_single, const void *X, double *values);
+FCG_API void fcg_walk(int64_t n_trees, int64_t n_nodes, const fcg_node nodes[n_trees * n_nodes],
+                      const int64_t depths[n_trees], int64_t n_rows, int64_t n_features,
+                      int32_t is_single, const void *X, double values[n_rows * n_trees]);
 /* Write the leaf number of each row in one tree; `numbers` has one for each node. */
-FCG_API void fcg_walk_to_leaves(int64_t depth, const fcg_node *tree, int64_t n_rows,
+FCG_API void fcg_walk_to_leaves(int64_t depth, const fcg_node tree[], int64_t n_rows,
                                 int64_t n_features, int32_t is_single, const void *X,
-                                const uint16_t *numbers, uint16_t *leaves);
+                                const uint16_t numbers[], uint16_t leaves[n_rows]);
 
 /* shapley.c: players own some of the inputs each; their Shapley values are what they add to atoms
  * on the way from the rows of a background to one row x, averaged over all orders of players */
@@ -281,28 +302,36 @@ FCG_API void fcg_walk_to_leaves(int64_t depth, const fcg_node *tree, int64_t n_r
  * background. `players` has the player of each feature, `owners` is work space of n_players zeros,
  * and `shares`, of shape (size, size), has i! j! / (i + j + 1)!; size exceeds the number of
  * different players on any path from the root. */
-FCG_API void fcg_shapley_trees(int64_t n_trees, int64_t n_nodes, const fcg_node *nodes,
-                               int64_t n_background, int64_t n_features, const double *background,
-                               const double *x, const int64_t *players, int64_t n_players,
-                               int8_t *owners, int64_t size, const double *shares, double *phi);
+FCG_API void fcg_shapley_trees(int64_t n_trees, int64_t n_nodes,
+                               const fcg_node nodes[n_trees * n_nodes], int64_t n_background,
+                               int64_t n_features,
+                               const double background[n_background * n_features],
+                               const double x[n_features], const int64_t players[n_features],
+                               int64_t n_players, int8_t owners[n_players], int64_t size,
+                               const double shares[size * size], double phi[n_trees * n_players]);
 /* Add to phi, of shape (n_players, n_atoms), the Shapley values of products over players. The
  * products are of `factors` for x and of `background`, of shape (n_background, n_players, n_atoms),
  * for the other rows. The values are integrals over [0, 1], computed by a quadrature rule; `room`
  * has the shape (n_players + 2, n_atoms). */
 FCG_API void fcg_shapley_products(int64_t n_background, int64_t n_players, int64_t n_atoms,
-                                  const double *factors, const double *background, int64_t n_points,
-                                  const double *points, const double *weights, double *room,
-                                  double *phi);
+                                  const double factors[n_players * n_atoms],
+                                  const double background[n_background * n_players * n_atoms],
+                                  int64_t n_points, const double points[n_points],
+                                  const double weights[n_points],
+                                  double room[(n_players + 2) * n_atoms],
+                                  double phi[n_players * n_atoms]);
 /* Update sums z, of shape (n_walks, n_atoms), move by move: p > 0 adds the change of player p - 1,
  * -p takes it back. The change is gaps @ weights over the player's inputs first[p - 1], ...,
  * first[p] - 1; gaps have the shape (n_walks, n_inputs). Writes profile(z) @ coef^T before all
  * moves and after each, of shape (n_walks, n_moves + 1, n_outputs); coefficients have the shape
  * (n_outputs, n_atoms). `room` has space for n_atoms numbers. */
 enum { FCG_RAMP = 0, FCG_STEP = 1, FCG_SIGMOID = 2 };
-FCG_API void fcg_shapley_walks(int64_t n_walks, int64_t n_moves, const int64_t *moves,
-                               int64_t n_inputs, const int64_t *first, const double *gaps,
-                               int64_t n_atoms, const double *weights, double *z, int64_t profile,
-                               int64_t n_outputs, const double *coef, double *room,
-                               double *values);
+FCG_API void fcg_shapley_walks(int64_t n_walks, int64_t n_moves,
+                               const int64_t moves[n_walks * n_moves], int64_t n_inputs,
+                               const int64_t first[], const double gaps[n_walks * n_inputs],
+                               int64_t n_atoms, const double weights[n_inputs * n_atoms],
+                               double z[n_walks * n_atoms], int64_t profile, int64_t n_outputs,
+                               const double coef[n_outputs * n_atoms], double room[n_atoms],
+                               double values[n_walks * (n_moves + 1) * n_outputs]);
 
 #endif

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
-from ctypes import byref
-
 import numpy as np
 from numpy.typing import NDArray
 
-from fcgboost._kernels import SPLIT, Array, Reference, Rows, Rules, Splits, library
+from fcgboost._kernels import (
+    N_BINS,
+    SPLIT,
+    Array,
+    BinnedRows,
+    Rows,
+    Rules,
+    Splits,
+    check_sizes,
+    library,
+)
 
 
-def find_splits(bins: Reference, rules: Rules, totals: Rows, histograms: Rows) -> Splits:
+def find_splits(bins: BinnedRows, rules: Rules, totals: Rows, histograms: Rows) -> Splits:
     """Return the best splits of nodes, with bins and rules as in `grow_tree`."""
     splits = np.zeros(len(totals), SPLIT)
     histograms = np.ascontiguousarray(histograms)
     library().fcg_find_splits(
         bins,
-        byref(rules),
+        rules,
         len(totals),
         totals,
         histograms,
@@ -27,6 +35,7 @@ def find_splits(bins: Reference, rules: Rules, totals: Rows, histograms: Rows) -
 
 def plan_tree(max_leaves: int, gains: Array, children: Rows) -> tuple[Rows, Rows, Rows]:
     """Return the nodes of a tree, the places of their left children, and what to split next."""
+    check_sizes(gains=(gains, 1), children=(children, len(gains)))
     room = np.empty((6, len(gains)), np.int64)
     n_wanted = np.empty(1, np.int64)
     order, lefts, wanted = room[3:]
@@ -44,7 +53,7 @@ def plan_tree(max_leaves: int, gains: Array, children: Rows) -> tuple[Rows, Rows
 
 
 def split_rows(
-    bins: Reference,
+    bins: BinnedRows,
     slots: Rows,
     splits: Splits,
     sums: Rows,
@@ -52,6 +61,7 @@ def split_rows(
     histograms: Rows,
 ) -> None:
     """Send rows to the children of their nodes, and add up one child per split."""
+    check_sizes(histograms=(histograms, len(splits) * bins.n_columns * N_BINS))
     library().fcg_split_rows(
         bins,
         slots,
@@ -63,7 +73,7 @@ def split_rows(
 
 
 def write_tree(
-    bins: Reference,
+    bins: BinnedRows,
     rules: Rules,
     order: Rows,
     lefts: Rows,
@@ -71,10 +81,11 @@ def write_tree(
     splits: Splits,
 ) -> Array:
     """Return a tree as an atom, given its plan and the sums and splits of all nodes."""
+    check_sizes(totals=(totals, 1 + order.max()), splits=(splits, 1 + order.max()))
     nodes = np.empty((2 * len(order), 4))
     n_entries = library().fcg_write_tree(
         bins,
-        byref(rules),
+        rules,
         len(order),
         order,
         lefts,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import special
 
-from fcgboost._kernels import Array, Rows, library
+from fcgboost._kernels import Array, Rows, check_sizes, library
 
 
 def of_trees(
@@ -78,6 +78,10 @@ def walk(
     profile, one of `kernels.h`, turns sums into values of atoms; coefficients have the shape
     (n_outputs, n_atoms).
     """
+    check_sizes(
+        first=(first, 1 + np.abs(moves).max(initial=0)),
+        gaps=(gaps, len(gaps) * first.max(initial=0)),
+    )
     values = np.empty((len(moves), moves.shape[1] + 1, len(coef)))
     library().fcg_shapley_walks(
         *moves.shape,

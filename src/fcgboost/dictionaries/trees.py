@@ -212,6 +212,8 @@ class TreeDictionary(GrownDictionary):
             return values_there
 
         def values(X: Matrix) -> Array:
+            if X.shape[1] != len(scale):
+                raise ValueError(f"X has {X.shape[1]} features, not {len(scale)}.")
             trees = nodes
             if is_sparse(X):
                 # Only the columns in use are made dense.
