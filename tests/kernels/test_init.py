@@ -1,13 +1,17 @@
 """The compiled passes over rows against formulas written out."""
 
+import ctypes
+
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.linalg import cython_blas
 
 from fcgboost import _kernels, hashing
 from fcgboost.threads import shared
 
 MASK = 2**64 - 1
+DGEMV = "void (char *, int *, int *, {0} *, {0} *, int *, {0} *, int *, {0} *, {0} *, int *)"
 
 
 def mixed(word: int) -> int:
@@ -82,3 +86,53 @@ def test_nothing_has_no_values(shape):
     m, n = shape
     assert _kernels.gauss_values(np.zeros((m, 2)), np.zeros((n, 2)), np.ones((n, 2))).shape == shape
     assert hashing.fingerprint(np.zeros((m, 2))).shape == (m,)
+
+
+@pytest.fixture
+def forge(monkeypatch):
+    """Let SciPy export another dgemv, of some signature, for a while."""
+    new = ctypes.pythonapi.PyCapsule_New
+    new.restype = ctypes.py_object
+    new.argtypes = (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
+    names = []
+
+    def export(signature: str) -> None:
+        names.append(signature.encode())  # a capsule does not copy its name
+        capsule = new(1234, names[-1], None)
+        monkeypatch.setitem(cython_blas.__pyx_capi__, "dgemv", capsule)
+        _kernels._blas.cache_clear()
+
+    yield export
+    _kernels._blas.cache_clear()
+
+
+# From SciPy 1.11 to 1.17 the name of doubles is the first one.
+@pytest.mark.parametrize("double", ["__pyx_t_5scipy_6linalg_11cython_blas_d", "double"])
+def test_routines_are_taken_under_any_name_of_double(forge, double) -> None:
+    forge(DGEMV.format(double))
+    assert _kernels._blas().gemv == 1234
+
+
+@pytest.mark.parametrize(
+    "signature",
+    [
+        DGEMV.format("float"),
+        DGEMV.format("__pyx_t_5scipy_6linalg_11cython_blas_s"),
+        DGEMV.format("double").replace("int *", "int64_t *"),
+        DGEMV.format("double").replace("int *)", "long *)"),
+        DGEMV.format("double").replace("char *, int *", "char *"),
+        DGEMV.format("double").replace("void (", "int ("),
+    ],
+)
+def test_a_routine_of_another_signature_is_refused(forge, signature) -> None:
+    forge(signature)
+    with pytest.raises(ImportError, match=r"cannot call the routine dgemv of this SciPy"):
+        _kernels._blas()
+
+
+def test_a_routine_that_scipy_lacks_is_named(monkeypatch) -> None:
+    monkeypatch.delitem(cython_blas.__pyx_capi__, "dsyrk")
+    _kernels._blas.cache_clear()
+    with pytest.raises(ImportError, match="needs the routine dsyrk"):
+        _kernels._blas()
+    _kernels._blas.cache_clear()

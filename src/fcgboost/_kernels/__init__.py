@@ -7,6 +7,7 @@ Calls release the GIL.
 from __future__ import annotations
 
 import ctypes
+import re
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cython_blas, cython_lapack
 
-from fcgboost._kernels.header import CONSTANTS, FIELDS, FUNCTIONS, Struct, bind
+from fcgboost._kernels.header import CONSTANTS, FIELDS, FUNCTIONS, ROUTINES, Struct, bind
 from fcgboost._kernels.sources import FOLDER, source_hash
 
 if TYPE_CHECKING:
@@ -133,16 +134,19 @@ def _blas() -> _Blas:
     address_of.argtypes = (capsule_type, ctypes.c_char_p)
     exported = {**cython_blas.__pyx_capi__, **cython_lapack.__pyx_capi__}
     addresses = []
-    for routine, _ in FIELDS[_Blas.kind]:
-        capsule = exported[f"d{routine}"]
-        signature = name_of(capsule)
-        # Of what SciPy was built with, only the size of integers varies.
-        if b", int *" not in signature:
+    for routine, signature in ROUTINES.items():
+        capsule = exported.get(f"d{routine}")
+        if capsule is None:
+            raise ImportError(f"fcgboost needs the routine d{routine}, which this SciPy lacks.")
+        name = name_of(capsule)
+        # Cython has names of its own for double.
+        found = re.sub(r"\b__pyx_t_\w+_d\b", "double", name.decode())
+        if found != signature:
             raise ImportError(
-                f"fcgboost cannot call the routine d{routine} of this SciPy, which is "
-                f"{signature.decode()!r}: it needs integers of 32 bits."
+                f"fcgboost cannot call the routine d{routine} of this SciPy, which is {found!r}: "
+                f"it needs {signature!r}."
             )
-        addresses.append(address_of(capsule, signature))
+        addresses.append(address_of(capsule, name))
     return _Blas(*addresses)
 
 
@@ -163,7 +167,12 @@ class HingeSums:
         self._y = np.ascontiguousarray(y)
         #: Values, slopes and curvatures at the point of the sums.
         self._rows = np.zeros((3, len(y)))
-        self._held = _Columns(m=len(y), is_hinge=is_hinge, blas=ctypes.addressof(_blas()))
+        self._blas = _blas()
+        self._held = _Columns(
+            m=len(y),
+            is_hinge=is_hinge,
+            blas=ctypes.addressof(self._blas),
+        )
         for name, array in zip("fgh", self._rows, strict=True):
             self._held.hold(name, array, len(y))
         self._held.hold("y", self._y, len(y))

@@ -122,8 +122,11 @@ FUNCTIONS = {
     for result, name, arguments in _FUNCTION.findall(_TEXT)
 }
 
-#: The types of the arguments of routines of BLAS and LAPACK.
-ROUTINES = dict(_ROUTINE.findall(_TEXT))
+#: The types of routines of BLAS and LAPACK, without const: "void (char *, int *)".
+ROUTINES = {
+    name: f"void ({' '.join(arguments.replace('const ', '').split())})"
+    for name, arguments in _ROUTINE.findall(_TEXT)
+}
 
 _STRUCTURES = {
     name: _declared(_ROUTINE.sub(r"void *\1", fields), ";")
