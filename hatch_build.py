@@ -1,7 +1,9 @@
 """Builds the compiled library into the package: for wheels, editable installs and by itself.
 
 `python hatch_build.py` builds it in place. The compiler is $CC, or cc, gcc or clang if there is
-one; else pip's package ziglang, which pip fetches by itself where it builds the package.
+one; else pip's package ziglang, which pip fetches by itself where it builds the package. It is
+asked what it compiles for, which may be another machine, and takes $CPPFLAGS, $CFLAGS, $LDFLAGS
+and, on macOS, $ARCHFLAGS.
 """
 
 from __future__ import annotations
@@ -9,26 +11,103 @@ from __future__ import annotations
 import importlib.util
 import os
 import platform
+import re
 import runpy
 import shlex
 import shutil
 import subprocess
-import sys
 import sysconfig
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 FOLDER = Path(__file__).parent / "src" / "fcgboost" / "_kernels"
-# No flag depends on the machine that builds, and none lets sums be reordered.
+# No flag depends on the machine that builds, and none lets sums be reordered, whatever the
+# environment's flags say, which come before.
 FLAGS = (
-    *("-std=gnu99", "-O3", "-fPIC", "-shared", "-fvisibility=hidden"),
-    *("-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off"),
+    *("-std=gnu99", "-O3", "-fPIC", "-shared", "-fvisibility=hidden", "-pthread"),
+    *("-fno-fast-math", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off"),
 )
 # Libraries by name, and what they are built for.
 BUILDS = {"kernels": (), "kernels_v3": ("-mavx2", "-mbmi", "-mbmi2", "-mfma")}
+# Processors whose name in tags is that in a compiler's target.
+_MACHINES = ("aarch64", "x86_64")
+# The first macOS for Apple's own processors.
+_FIRST_ARM = (11, 0)
+
+
+class Target(NamedTuple):
+    """What is compiled for: a system and its processors, several only on macOS."""
+
+    system: str
+    machines: tuple[str, ...]
+
+    @classmethod
+    def of(cls, compiler: Sequence[str]) -> Target:
+        """Ask a compiler."""
+        command = [*compiler, *flags_of("CFLAGS"), "-dumpmachine"]
+        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+        machine, _, rest = done.stdout.strip().partition("-")
+        if not rest:
+            raise RuntimeError(
+                f"fcgboost needs a C compiler like gcc or clang: {shlex.join(command)} tells no "
+                "target. Set the environment variable CC to another one."
+            )
+        if "windows" in rest or "mingw" in rest:
+            return cls("windows", (machine,))
+        if "darwin" in rest or "macos" in rest:
+            found = re.findall(r"-arch\s+(\S+)", os.environ.get("ARCHFLAGS", "")) or [machine]
+            machines = {machine.replace("aarch64", "arm64") for machine in found}
+            return cls("macos", tuple(sorted(machines)))
+        return cls("linux" if "linux" in rest else rest, (machine,))
+
+    @property
+    def suffix(self) -> str:
+        return ".dll" if self.system == "windows" else ".so"
+
+    @property
+    def has_x86(self) -> bool:
+        return "x86_64" in self.machines
+
+    @property
+    def builds(self) -> list[str]:
+        """The names of the libraries that can be built."""
+        return [name for name, flags in BUILDS.items() if self.has_x86 or not flags]
+
+    def flags(self, name: str) -> list[str]:
+        """Return the flags of a library."""
+        flags = list(BUILDS[name])
+        if self.system == "macos":
+            major, minor = self.macos_version()
+            flags.append(f"-mmacosx-version-min={major}.{minor}")
+        if flags_of("ARCHFLAGS") and self.system == "macos":
+            machines = ("x86_64",) if BUILDS[name] else self.machines
+            flags += [word for machine in machines for word in ("-arch", machine)]
+        return flags
+
+    def macos_version(self) -> tuple[int, int]:
+        """Return the oldest macOS that is to run the library."""
+        text = os.environ.get("MACOSX_DEPLOYMENT_TARGET", "")
+        found = re.match(r"(\d+)(?:\.(\d+))?", text)
+        found = found or re.match(r"macosx-(\d+)\.(\d+)", sysconfig.get_platform())
+        version = (int(found[1]), int(found[2] or 0)) if found else _FIRST_ARM
+        return version if self.has_x86 else max(version, _FIRST_ARM)
+
+    @property
+    def tag(self) -> str:
+        """The platform of a wheel."""
+        machine = self.machines[0]
+        if self.system == "windows":
+            return {"x86_64": "win_amd64", "aarch64": "win_arm64"}.get(machine, "win32")
+        if self.system == "macos":
+            major, minor = self.macos_version()
+            what = "universal2" if len(self.machines) > 1 else machine
+            return f"macosx_{major}_{minor if major < 11 else 0}_{what}"
+        if self.system == "linux" and machine in _MACHINES:
+            return f"linux_{machine}"
+        return sysconfig.get_platform().replace("-", "_").replace(".", "_")
 
 
 class KernelsHook(BuildHookInterface):  # type: ignore[type-arg]
@@ -44,17 +123,22 @@ class KernelsHook(BuildHookInterface):  # type: ignore[type-arg]
         """Build, and say that the wheel is for this platform."""
         if self.target_name != "wheel":
             return
-        build_kernels()
+        target = build_kernels()
         build_data["pure_python"] = False
-        tag = sysconfig.get_platform().replace("-", "_").replace(".", "_")
-        build_data["tag"] = f"py3-none-{tag}"
-        build_data["artifacts"].append("src/fcgboost/_kernels/*.so")
+        build_data["tag"] = f"py3-none-{target.tag}"
+        for name in target.builds:
+            build_data["artifacts"].append(f"src/fcgboost/_kernels/{name}{target.suffix}")
+
+
+def flags_of(variable: str) -> list[str]:
+    """Return the flags in an environment variable."""
+    return shlex.split(os.environ.get(variable, ""), posix=os.name == "posix")
 
 
 def find_compiler() -> list[str] | None:
     """Return the command of a C compiler; None if there is none."""
-    if os.environ.get("CC"):
-        return shlex.split(os.environ["CC"])
+    if flags_of("CC"):
+        return flags_of("CC")
     found = next(filter(None, map(shutil.which, ("cc", "gcc", "clang"))), None)
     return None if found is None else [found]
 
@@ -64,31 +148,45 @@ def find_zig() -> list[str] | None:
     package = importlib.util.find_spec("ziglang")
     if package is None or not package.submodule_search_locations:
         return None
-    target = ["-target", f"{platform.machine()}-linux-gnu.2.17"]
     command = [str(Path(package.submodule_search_locations[0]) / "zig"), "cc"]
-    return [*command, *(target if sys.platform == "linux" else [])]
+    machine = platform.machine()
+    # An old glibc serves newer ones, too; other systems have a single C library.
+    if platform.libc_ver()[0] == "glibc" and machine in _MACHINES:
+        command += ["-target", f"{machine}-linux-gnu.2.17"]
+    return command
 
 
-def build_kernels(folder: Path = FOLDER, more_flags: Sequence[str] = ()) -> None:
-    """Build the library into a folder."""
+def build_kernels(folder: Path = FOLDER, more_flags: Sequence[str] = ()) -> Target:
+    """Build the library into a folder; return what for."""
     compiler = find_compiler() or find_zig()
     if compiler is None:
         raise RuntimeError(
             "fcgboost needs a C compiler to be built: install one, or run "
             "python -m pip install ziglang."
         )
-    is_x86 = platform.machine().lower() in ("x86_64", "amd64")
+    target = Target.of(compiler)
     sources = sorted(map(str, FOLDER.glob("*.c")))
-    for name, flags in BUILDS.items():
-        if flags and not is_x86:
-            continue
-        made = folder / f".{name}.{os.getpid()}"
-        command = [*compiler, *FLAGS, *flags, *more_flags, f'-DFCG_SOURCE_HASH="{source_hash()}"']
+    for name in target.builds:
+        made = folder / f".{name}.{os.getpid()}{target.suffix}"
+        command = [
+            *compiler,
+            *flags_of("CPPFLAGS"),
+            *flags_of("CFLAGS"),
+            *FLAGS,
+            *target.flags(name),
+            *more_flags,
+            f'-DFCG_SOURCE_HASH="{source_hash()}"',
+            *sources,
+            *flags_of("LDFLAGS"),
+            "-lm",
+            *("-o", str(made)),
+        ]
         try:
-            subprocess.run([*command, *sources, "-lm", "-o", str(made)], check=True)
-            made.replace(folder / f"{name}.so")
+            subprocess.run(command, check=True)
+            made.replace(folder / f"{name}{target.suffix}")
         finally:
             made.unlink(missing_ok=True)
+    return target
 
 
 def source_hash() -> str:

@@ -1,6 +1,5 @@
 """The compiled library is there, belongs to its sources, and keeps to its memory."""
 
-import importlib.util
 import os
 import shutil
 import subprocess
@@ -12,6 +11,7 @@ import pytest
 
 from fcgboost import _kernels
 from fcgboost.selection.gain import CONSTANTS
+from tests.suites.compilers import load_builder
 
 ROOT = Path(__file__).parents[2]
 SOURCES = ROOT / "src" / "fcgboost" / "_kernels"
@@ -24,14 +24,6 @@ SUITES = (
     "tests/solvers/test_newton.py",
     "tests/test_shapley.py",
 )
-
-
-def load_builder():
-    """Load hatch_build.py, which is no module of the package."""
-    spec = importlib.util.spec_from_file_location("hatch_build", ROOT / "hatch_build.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 @pytest.fixture
@@ -99,17 +91,6 @@ def test_builds_for_all_processors_have_the_same_bits(folder):
     for found, expected in zip(results(), plain, strict=True):
         assert np.ptp(found) > 0.0
         np.testing.assert_array_equal(found, expected)
-
-
-def test_without_a_compiler_pip_is_asked_for_one(monkeypatch):
-    builder = load_builder()
-    monkeypatch.delenv("CC", raising=False)
-    monkeypatch.setattr(shutil, "which", lambda name: None)
-    hook = builder.KernelsHook(str(ROOT), {}, None, None, str(ROOT), "wheel")
-    assert any(name.startswith("ziglang") for name in hook.dependencies())
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(RuntimeError, match="C compiler"):
-        builder.build_kernels()
 
 
 @pytest.mark.parametrize("path", sorted(SOURCES.glob("*.[ch]")), ids=lambda path: path.name)

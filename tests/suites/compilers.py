@@ -1,11 +1,13 @@
 """C compilers, and programs compiled by them."""
 
+import importlib.util
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
+ROOT = Path(__file__).parents[2]
 COMPILER = shutil.which("cc") or shutil.which("gcc")
 
 
@@ -23,3 +25,11 @@ def compile_c(folder: Path, text: str, *options: str) -> Path:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return result
+
+
+def load_builder():
+    """Load hatch_build.py, which is no module of the package."""
+    spec = importlib.util.spec_from_file_location("hatch_build", ROOT / "hatch_build.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
