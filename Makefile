@@ -15,7 +15,7 @@
 #   make soak          everything at random for half an hour: nothing breaks, grows or changes
 #   make sizes         how large and how dense the code is, by folder
 #   make docs          the documentation with its gallery, as HTML in build/docs/
-#   make dist          wheel and source distribution in dist/, and a check of what they contain
+#   make dist          wheels (of this machine, and of Windows) and source distribution in dist/, and a check of what they contain
 #   make clean         remove all of the above
 
 PYTHON ?= python3
@@ -113,9 +113,11 @@ docs: .venv-docs/.stamp
 	.venv-docs/bin/python -m sphinx -W --keep-going -q -b html docs build/docs
 	@echo "The documentation: build/docs/index.html"
 
-dist: .venv/.test-stamp
+dist: .venv/.dist-stamp
 	rm -rf dist
 	$(BIN)/python -m build --no-isolation --outdir dist
+	CC="$(CURDIR)/$(BIN)/python -m ziglang cc -target x86_64-windows-gnu" \
+		$(BIN)/python -m build --no-isolation --wheel --outdir dist
 	FCGBOOST_DIST=dist $(PYTEST) tests/contracts/test_dist.py
 
 clean:
@@ -136,6 +138,10 @@ clean:
 
 .venv/.test-stamp: $(SOURCES) | .venv/.pip-stamp
 	$(INSTALL) '.[cli,playground]' --group lint --group test
+	@touch $@
+
+.venv/.dist-stamp: .venv/.test-stamp
+	$(BIN)/python -m pip install -qq --group dist
 	@touch $@
 
 # Torch is large and not for every machine: where it cannot be installed, its tests are skipped.

@@ -17,6 +17,7 @@ import shlex
 import shutil
 import subprocess
 import sysconfig
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -79,6 +80,8 @@ class Target(NamedTuple):
     def flags(self, name: str) -> list[str]:
         """Return the flags of a library."""
         flags = list(BUILDS[name])
+        if self.system == "windows":
+            flags.append("-s")  # without what a debugger needs
         if self.system == "macos":
             major, minor = self.macos_version()
             flags.append(f"-mmacosx-version-min={major}.{minor}")
@@ -139,7 +142,9 @@ def find_compiler() -> list[str] | None:
     """Return the command of a C compiler; None if there is none."""
     if flags_of("CC"):
         return flags_of("CC")
-    found = next(filter(None, map(shutil.which, ("cc", "gcc", "clang"))), None)
+    # On Windows they lack threads, or bring another library, and gcc misplaces wide vectors.
+    names = () if os.name == "nt" else ("cc", "gcc", "clang")
+    found = next(filter(None, map(shutil.which, names)), None)
     return None if found is None else [found]
 
 
@@ -167,7 +172,6 @@ def build_kernels(folder: Path = FOLDER, more_flags: Sequence[str] = ()) -> Targ
     target = Target.of(compiler)
     sources = sorted(map(str, FOLDER.glob("*.c")))
     for name in target.builds:
-        made = folder / f".{name}.{os.getpid()}{target.suffix}"
         command = [
             *compiler,
             *flags_of("CPPFLAGS"),
@@ -179,13 +183,12 @@ def build_kernels(folder: Path = FOLDER, more_flags: Sequence[str] = ()) -> Targ
             *sources,
             *flags_of("LDFLAGS"),
             "-lm",
-            *("-o", str(made)),
         ]
-        try:
-            subprocess.run(command, check=True)
-            made.replace(folder / f"{name}{target.suffix}")
-        finally:
-            made.unlink(missing_ok=True)
+        # Some compilers write more than the library.
+        with tempfile.TemporaryDirectory(dir=folder, prefix=".") as room:
+            made = Path(room) / f"{name}{target.suffix}"
+            subprocess.run([*command, "-o", str(made)], check=True)
+            made.replace(folder / made.name)
     return target
 
 

@@ -67,11 +67,12 @@ class SharedThreads:
         self._start_anew()
         # OpenBLAS sets the number under a lock of its own. A child forked meanwhile would inherit
         # that lock held, and wait for ever: a fork waits until no thread sets the number.
-        os.register_at_fork(
-            before=lambda: self._lock.acquire(),
-            after_in_parent=lambda: self._lock.release(),
-            after_in_child=self._start_anew,
-        )
+        if hasattr(os, "register_at_fork"):  # not on Windows
+            os.register_at_fork(
+                before=lambda: self._lock.acquire(),
+                after_in_parent=lambda: self._lock.release(),
+                after_in_child=self._start_anew,
+            )
 
     def _start_anew(self) -> None:
         """Begin without fits; a forked child has none, whatever its parent was doing."""

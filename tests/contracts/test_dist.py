@@ -5,6 +5,7 @@ environment variable FCGBOOST_DIST (`make dist`).
 """
 
 import os
+import re
 import subprocess
 import sys
 import tarfile
@@ -44,8 +45,14 @@ def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def wheel(dist: Path) -> Path:
-    (found,) = dist.glob(f"fcgboost-{VERSION}-py3-none-*.whl")
-    return found
+    """The wheel of this machine; one for Windows may stand beside it."""
+    found = dist.glob(f"fcgboost-{VERSION}-py3-none-*.whl")
+    return min(found, key=lambda path: "win_" in path.name)
+
+
+def names_in(wheel: Path) -> set[str]:
+    with zipfile.ZipFile(wheel) as archive:
+        return set(archive.namelist())
 
 
 @pytest.fixture(scope="module")
@@ -65,8 +72,24 @@ def python_files(*folders: str) -> set[str]:
     }
 
 
-def test_one_wheel_and_one_sdist_are_built(dist: Path, wheel: Path) -> None:
-    assert {path.name for path in dist.iterdir()} == {wheel.name, f"fcgboost-{VERSION}.tar.gz"}
+def test_wheels_and_one_sdist_are_built(dist: Path, wheel: Path) -> None:
+    other = f"fcgboost-{VERSION}-py3-none-win_amd64.whl"
+    found = {path.name for path in dist.iterdir()}
+    assert found - {other} == {wheel.name, f"fcgboost-{VERSION}.tar.gz"} - {other}
+
+
+def test_a_wheel_for_windows_differs_by_its_library(dist: Path, wheel: Path) -> None:
+    for other in dist.glob("*-win_amd64.whl"):
+        names = names_in(other)
+        libraries = {f"fcgboost/_kernels/{name}.dll" for name in ("kernels", "kernels_v3")}
+        expected = {name for name in names_in(wheel) if not name.endswith((".so", ".dll"))}
+        assert names == expected | libraries
+        assert other.stat().st_size < MEGABYTE
+        with zipfile.ZipFile(other) as archive:
+            header = archive.read("fcgboost/_kernels/kernels.h")
+            declared = re.findall(rb"\b(fcg_\w+)\(", header)
+            for library in libraries:
+                assert not {name for name in declared if name not in archive.read(library)}
 
 
 def test_wheel_is_for_one_platform_and_every_python_and_small(wheel: Path) -> None:
@@ -82,12 +105,11 @@ def test_wheel_holds_the_package_and_its_metadata_and_nothing_else(wheel: Path) 
     modules = {name.removeprefix("src/") for name in python_files("src")}
     metadata = {f"{info}/{name}" for name in METADATA}
     # Pages and the compiled library: named by their kinds, so that nothing else slips in.
-    kinds = ("py.typed", "*.pyi", "*.html", "*.jinja", "*.css", "*.js", "*.so", "kernels.h")
+    kinds = ("py.typed", "*.pyi", "*.html", "*.jinja", "*.css", "*.js", "kernels.h")
+    kinds += ("*.dll",) if os.name == "nt" else ("*.so",)
     found = (path for kind in kinds for path in (SOURCE / "fcgboost").rglob(kind))
     data = {path.relative_to(SOURCE).as_posix() for path in found}
-    with zipfile.ZipFile(wheel) as archive:
-        names = set(archive.namelist())
-    assert names == modules | data | metadata
+    assert names_in(wheel) == modules | data | metadata
 
 
 def test_wheel_can_be_imported_and_knows_its_version(wheel: Path, tmp_path: Path) -> None:
@@ -128,7 +150,7 @@ def test_sdist_holds_nothing_made_by_a_run(sdist_names: set[str]) -> None:
         for part in PurePosixPath(name).parts
         if part in made
         or name.partition("/")[0] in made_at_the_top
-        or part.endswith((".pyc", ".so"))
+        or part.endswith((".pyc", ".so", ".dll"))
         or (part.startswith(".") and part not in hidden)
     }
     assert not unwanted

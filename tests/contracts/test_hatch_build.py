@@ -67,6 +67,8 @@ def test_the_compiler_says_what_is_built(build, tmp_path, target, tag, names) ->
     assert made_for.tag == tag
     assert sorted(path.name for path in tmp_path.glob("kernels*")) == names
     assert ["-mavx2" in call for call in calls] == [False, True][: len(names)]
+    # Nothing else is left.
+    assert {path.name for path in tmp_path.iterdir()} == {*names, "calls", "compiler.py", "target"}
 
 
 def test_other_platforms_have_the_tag_of_python(build, monkeypatch) -> None:
@@ -113,6 +115,15 @@ def test_a_wheel_of_macos_for_both_processors_has_what_each_can_run(build) -> No
 def test_a_compiler_without_a_target_is_named(build) -> None:
     with pytest.raises(RuntimeError, match=r"compiler\.py .* tells no target.*CC"):
         build("nothing")
+
+
+@pytest.mark.parametrize(("system", "command"), [("posix", ["/bin/cc"]), ("nt", None)])
+def test_on_windows_only_zig_is_found(monkeypatch, system, command) -> None:
+    monkeypatch.delenv("CC", raising=False)
+    monkeypatch.setattr(shutil, "which", lambda name: f"/bin/{name}")
+    builder = load_builder()
+    monkeypatch.setattr(builder.os, "name", system)
+    assert builder.find_compiler() == command
 
 
 def test_without_a_compiler_pip_is_asked_for_one(monkeypatch) -> None:

@@ -41,7 +41,7 @@ def test_a_missing_library_is_one_error_that_says_what_to_run(folder):
 
 
 def test_a_library_of_other_sources_is_refused(folder, monkeypatch):
-    for path in SOURCES.glob("*.so"):
+    for path in SOURCES.glob(f"*{_kernels.SUFFIX}"):
         shutil.copy(path, folder)
     (folder / "trees.c").touch()
     monkeypatch.setattr(_kernels, "source_hash", lambda: "other")
@@ -50,7 +50,7 @@ def test_a_library_of_other_sources_is_refused(folder, monkeypatch):
 
 
 def test_a_library_without_sources_is_taken_as_it_is(folder, monkeypatch):
-    for path in SOURCES.glob("*.so"):
+    for path in SOURCES.glob(f"*{_kernels.SUFFIX}"):
         shutil.copy(path, folder)
     monkeypatch.setattr(_kernels, "source_hash", lambda: "other")
     assert _kernels.library().fcg_source_hash()
@@ -81,10 +81,10 @@ def results():
 
 
 def test_builds_for_all_processors_have_the_same_bits(folder):
-    newer = SOURCES / "kernels_v3.so"
+    newer = SOURCES / f"kernels_v3{_kernels.SUFFIX}"
     if not (newer.exists() and _kernels._load_from(newer).fcg_has_v3()):
         pytest.skip("this processor has one build")
-    shutil.copy(newer.with_name("kernels.so"), folder)
+    shutil.copy(newer.with_name(f"kernels{_kernels.SUFFIX}"), folder)
     plain = list(results())
     shutil.copy(newer, folder)
     _kernels.library.cache_clear()

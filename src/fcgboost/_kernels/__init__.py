@@ -7,6 +7,7 @@ Calls release the GIL.
 from __future__ import annotations
 
 import ctypes
+import os
 import re
 from functools import cache
 from pathlib import Path
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 Rows = NDArray[np.int64]
 
+SUFFIX = ".dll" if os.name == "nt" else ".so"
 _ADVICE = "Build it with: python -m pip install --editable ."
 
 RELU = CONSTANTS["FCG_RELU"]
@@ -100,8 +102,8 @@ Splits = NDArray[np.void]
 @cache
 def library() -> ctypes.CDLL:
     """Load the library, the variant for newer processors if possible."""
-    plain = FOLDER / "kernels.so"
-    newer = FOLDER / "kernels_v3.so"
+    plain = FOLDER / f"kernels{SUFFIX}"
+    newer = FOLDER / f"kernels_v3{SUFFIX}"
     loaded = _load_from(plain)
     return _load_from(newer) if loaded.fcg_has_v3() and newer.exists() else loaded
 

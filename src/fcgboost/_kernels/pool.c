@@ -37,6 +37,13 @@ static struct {
           .is_work = PTHREAD_COND_INITIALIZER,
           .is_done = PTHREAD_COND_INITIALIZER};
 
+#if defined(_WIN32)
+/* There are neither forks nor signals for threads. */
+typedef int sigset_t;
+static void watch_forks(void) {}
+static void block_signals(sigset_t *before) { *before = 0; }
+static void restore_signals(const sigset_t *before) { (void)before; }
+#else
 static void begin_anew(void) {
     pthread_mutex_init(&pool.lock, NULL);
     pthread_cond_init(&pool.is_work, NULL);
@@ -46,6 +53,15 @@ static void begin_anew(void) {
 }
 
 static void watch_forks(void) { pthread_atfork(NULL, NULL, begin_anew); }
+
+static void block_signals(sigset_t *before) {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, before);
+}
+
+static void restore_signals(const sigset_t *before) { pthread_sigmask(SIG_SETMASK, before, NULL); }
+#endif
 
 static inline void pause_briefly(void) {
 #if defined(__x86_64__) || defined(__i386__)
@@ -125,14 +141,13 @@ static void *help(void *unused) {
 
 void fcg_open_pool(int64_t n_threads) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    sigset_t all, before;
+    sigset_t before;
     pthread_attr_t attributes;
     pthread_once(&once, watch_forks);
     pthread_attr_init(&attributes);
     pthread_attr_setstacksize(&attributes, STACK);
     /* Signals are for the threads of the process. */
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, &before);
+    block_signals(&before);
     pthread_mutex_lock(&pool.lock);
     while (pool.is_closing) pthread_cond_wait(&pool.is_done, &pool.lock);
     while (pool.n_threads < n_threads - 1 && pool.n_threads < MOST_THREADS) {
@@ -140,7 +155,7 @@ void fcg_open_pool(int64_t n_threads) {
         __atomic_add_fetch(&pool.n_threads, 1, __ATOMIC_RELAXED);
     }
     pthread_mutex_unlock(&pool.lock);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    restore_signals(&before);
     pthread_attr_destroy(&attributes);
 }
 
