@@ -17,7 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cython_blas, cython_lapack
 
-from fcgboost._kernels.header import CONSTANTS, FIELDS, FUNCTIONS, ROUTINES, Struct, bind
+from fcgboost._kernels.header import (
+    CONSTANTS,
+    FIELDS,
+    FUNCTIONS,
+    ROUTINES,
+    Struct,
+    bind,
+)
 from fcgboost._kernels.sources import FOLDER, source_hash
 
 if TYPE_CHECKING:
@@ -197,9 +204,8 @@ class HingeSums:
         held = self._held
         held.room = room
         held.hold("A", storage, room * held.m)
-        held.hold("coef", self._coef, room)
-        held.hold("gradient", self._gradient, room)
-        held.hold("peak", self._peak, room)
+        for name, vector in zip(("coef", "gradient", "peak"), small, strict=True):
+            held.hold(name, vector, room)
         held.hold("gram", gram, room * room)
 
     def _set_size(self, n_columns: int) -> None:
@@ -492,7 +498,10 @@ def walk_to_leaves(
     numbers: NDArray[np.uint16],
 ) -> NDArray[np.uint16]:
     """Return the leaf number of each row in one checked tree, given those of the nodes."""
-    check_sizes(numbers=(numbers, 1), nodes=(nodes, 4 * len(numbers)))
+    check_sizes(
+        numbers=(numbers, 1),
+        nodes=(nodes, 4 * len(numbers)),
+    )
     leaves = np.empty(len(X), np.uint16)
     is_single, X = _as_read(X)
     library().fcg_walk_to_leaves(

@@ -8,8 +8,18 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from fcgboost._kernels import Array, check_sizes, checked, library
-from fcgboost._kernels.header import FIELDS, Struct, Variable, check_array
+from fcgboost._kernels import (
+    Array,
+    check_sizes,
+    checked,
+    library,
+)
+from fcgboost._kernels.header import (
+    FIELDS,
+    Struct,
+    Variable,
+    check_array,
+)
 
 #: The leaf number of each row, in one or two bytes.
 LeafCodes = NDArray[np.unsignedinteger]
@@ -146,7 +156,11 @@ class Forest:
 
     def _structure(self) -> _Forest:
         n_trees = len(self.codes)
-        forest = _Forest(n_trees=n_trees, n_rows=self._n_rows, n_leaves=self.n_leaves)
+        forest = _Forest(
+            n_trees=n_trees,
+            n_rows=self._n_rows,
+            n_leaves=self.n_leaves,
+        )
         forest.hold("codes", self._addresses, n_trees)
         forest.hold("is_wide", self._is_wide, n_trees)
         forest.hold("first", self.first, n_trees + 1)

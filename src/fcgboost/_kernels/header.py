@@ -90,14 +90,15 @@ def _variables(declaration: str) -> list[Variable]:
         found = _VARIABLE.fullmatch(name)
         if found is None:
             raise ImportError(f"fcgboost cannot read {declaration!r} in its header kernels.h.")
-        variable = Variable(
-            type=kind,
-            name=found["name"],
-            is_const=declaration != text,
-            n_stars=found["stars"].count("*"),
-            size=found["size"],
+        variables.append(
+            Variable(
+                type=kind,
+                name=found["name"],
+                is_const=declaration != text,
+                n_stars=found["stars"].count("*"),
+                size=found["size"],
+            )
         )
-        variables.append(variable)
     return variables
 
 
@@ -158,8 +159,7 @@ class Struct(ctypes.Structure):
 
     def hold(self, name: str, array: AnyArray, size: int) -> None:
         """Let a field point to an array, which must have at least so many numbers."""
-        check = _check_of_field(self.kind, name)
-        check(array, size)
+        _check_of_field(self.kind, name)(array, size)
         setattr(self, name, array.ctypes.data)
         vars(self)[f"_{name}"] = array
 
@@ -231,8 +231,10 @@ def bind(library: ctypes.CDLL, name: str) -> None:
     function.restype = _RESULTS[result]
     types: list[type] = []
     values: list[str] = []
-    names: dict[str, object] = {"function": function}
-    names |= CONSTANTS
+    names: dict[str, object] = {
+        "function": function,
+        **CONSTANTS,
+    }
     for argument in arguments:
         if argument.is_scalar:
             types.append(_SCALARS[argument.type])

@@ -35,7 +35,10 @@ def find_splits(bins: BinnedRows, rules: Rules, totals: Rows, histograms: Rows) 
 
 def plan_tree(max_leaves: int, gains: Array, children: Rows) -> tuple[Rows, Rows, Rows]:
     """Return the nodes of a tree, the places of their left children, and what to split next."""
-    check_sizes(gains=(gains, 1), children=(children, len(gains)))
+    check_sizes(
+        gains=(gains, 1),
+        children=(children, len(gains)),
+    )
     room = np.empty((6, len(gains)), np.int64)
     n_wanted = np.empty(1, np.int64)
     order, lefts, wanted = room[3:]
@@ -81,7 +84,11 @@ def write_tree(
     splits: Splits,
 ) -> Array:
     """Return a tree as an atom, given its plan and the sums and splits of all nodes."""
-    check_sizes(totals=(totals, 1 + order.max()), splits=(splits, 1 + order.max()))
+    n_nodes = 1 + order.max()
+    check_sizes(
+        totals=(totals, n_nodes),
+        splits=(splits, n_nodes),
+    )
     nodes = np.empty((2 * len(order), 4))
     n_entries = library().fcg_write_tree(
         bins,
