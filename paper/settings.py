@@ -107,7 +107,8 @@ def cross_validate(
 ) -> tuple[Dictionary, FCGBoostClassifier]:
     """Choose a dictionary and the steps, one of k0, ..., 5 k0, and fit.
 
-    All dictionaries have the same folds. The best out-of-fold accuracy wins, the first of equal ones.
+    All dictionaries have the same folds. The best out-of-fold accuracy wins, of equal ones the
+    first.
 
     With one fold a fifth of the rows is held out once.
     """
