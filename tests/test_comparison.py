@@ -53,6 +53,7 @@ def test_all_methods_see_the_same_rows_and_the_best_comes_first() -> None:
     assert accuracies == sorted(accuracies, reverse=True)
     data = comparison.data
     assert (data["n_train"], data["n_test"], data["n_columns"]) == (225, 75, 3)
+    assert (data["test_size"], data["random_state"], data["n_threads"]) == (0.25, 0, 1)
     assert data["classes"].keys() == {"no", "yes"}
     assert sum(data["classes"].values()) == pytest.approx(1.0)
 

@@ -238,3 +238,18 @@ def test_what_noise_tells_of_directions_is_in_standard_errors():
     halves = residual[:, None] * grower._is_in
     told = grower._held_out([W, W], X.mean(axis=0), halves, residual**2)
     assert np.std(told) == pytest.approx(1.0, abs=0.15)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+def test_as_many_conjugate_steps_as_inputs_fit_the_residual(kind):
+    rng = np.random.default_rng(0)
+    X = 1.0 + rng.standard_normal((300, 3)) @ rng.standard_normal((3, 3))
+    residual = rng.standard_normal(300)
+    mean = X.mean(axis=0)
+    g = (X - mean).T @ residual
+    grower = DirectionDictionary().grower(make_sample(kind(X)))
+    path = grower._path(g * [1.0, 2.0, 5.0], g, mean, np.ones(300), 3)
+    expected = np.linalg.lstsq(X - mean, residual, rcond=None)[0]
+    np.testing.assert_allclose(path[:, 2], expected, rtol=1e-8)
+    errors = [np.sum((residual - (X - mean) @ w) ** 2) for w in path.T]
+    assert errors == sorted(errors, reverse=True)

@@ -49,3 +49,13 @@ def test_members_take_memory_together() -> None:
         read_content(model, known_parts([]), 1.9 * n_bytes)
     with pytest.raises(DocumentError, match=r"members\[0\]\.path\.steps takes too much memory"):
         read_content(model, known_parts([]), 0.9 * n_bytes)
+
+
+def test_every_atom_enters_at_a_step() -> None:
+    model = json.loads(document("relu"))
+    (member,) = model["members"]
+    n = len(member["model"]["atoms"])
+    del member["path"]["steps"][-1]
+    member["n_iter"] = 1
+    with pytest.raises(DocumentError, match=rf"path\.steps has {n - 1} atoms, but there are {n}"):
+        read_content(model, known_parts([]))

@@ -177,6 +177,17 @@ def test_of_stray_cells_a_count_and_three_are_kept() -> None:
     assert 'row 601: "odd"; row 602: "odd"; row 603: "odd"; ...' in text
 
 
+@pytest.mark.parametrize(("n_odd", "rest"), [(1, ""), (3, ""), (4, "; ...")])
+def test_dots_stand_for_stray_cells_that_are_not_shown(n_odd: int, rest: str) -> None:
+    told: list[str] = []
+    strays = Strays(Source("rows.csv", 2**30, told.append))
+    texts = pa.array([*["1"] * 50, *["odd"] * n_odd])
+    strays.removed(texts, texts, NumberColumn("a"))
+    strays.tell()
+    assert told[0].endswith(f'"odd"{rest}).')
+    assert ("..." in told[0]) == bool(rest)
+
+
 def test_a_limit_may_be_reached_and_columns_count() -> None:
     limit = Source("rows.csv", 2**14, print)
     limit.check(2**14)

@@ -328,3 +328,17 @@ def test_least_norm_directions_minimise_what_is_quadratic() -> None:
     direction, _ = newton._least_norm_direction(problem, problem.expand(start), 0.0, False)
     expected = np.linalg.solve(A.T @ A / 30.0 + 0.1 * np.eye(4), A.T @ y / 30.0)
     np.testing.assert_allclose(start + direction, expected, rtol=1e-9)
+
+
+def test_damping_shortens_a_direction() -> None:
+    rng = np.random.default_rng(0)
+    A = rng.standard_normal((40, 3))
+    problem = make_problem(SquaredHinge(), A, rng.choice([-1.0, 1.0], 40), 0.01)
+    point = problem.expand(np.zeros(3))
+    lengths = []
+    for damping in (0.0, 1e-4, 0.5, 2.0):
+        direction, _ = newton._least_norm_direction(problem, point, damping, False)
+        assert point.gradient @ direction < 0.0
+        lengths.append(np.linalg.norm(direction))
+    np.testing.assert_allclose(lengths[1], lengths[0], rtol=0.01)
+    assert lengths[0] > 1.4 * lengths[2] > 2.0 * lengths[3]

@@ -15,6 +15,7 @@ from scipy import sparse
 
 from fcgboost import FCGBoostClassifier, SampledCandidates
 from fcgboost.backends.cluster import layout, sums
+from fcgboost.backends.cluster.design import draw
 from fcgboost.datasets import make_simulation
 from fcgboost.designs.base import Design
 from fcgboost.dictionaries import (
@@ -22,6 +23,7 @@ from fcgboost.dictionaries import (
     TreeDictionary,
 )
 from fcgboost.tables import inputs
+from fcgboost.training.dataset import DataSet
 from tests.suites.designs import (
     CHECKS,
     N_CLASSES,
@@ -499,3 +501,25 @@ def test_the_core_does_without_dask_and_the_extra_is_named() -> None:
         [sys.executable, "-c", _WITHOUT_DASK], capture_output=True, text=True, check=True
     )
     assert ended.stdout.strip() == "fcgboost.dask needs dask: pip install 'fcgboost[dask]'."
+
+
+@pytest.mark.parametrize(("n", "n_asked"), [(4, 1), (5, 1), (6, None)])
+def test_a_draw_is_widened_until_it_has_enough_rows(n: int, n_asked: int | None) -> None:
+    few = DataSet.of(np.arange(5.0)[:, None], np.arange(5) % 2, np.ones(5))
+    widths = []
+
+    class Rows:
+        n_rows = 10**12
+
+        def ask(self, verb: str, key: int, turn: int, width: int) -> list[DataSet]:
+            widths.append(width)
+            return [few]
+
+    found = draw(Rows(), n)  # type: ignore[arg-type]
+    assert (len(found.data.weights), found.width) == (5, widths[-1])
+    assert widths == sorted(set(widths))
+    if n_asked is None:
+        assert widths[-1] == 2**64
+        assert widths[1] == 4 * widths[0]
+    else:
+        assert len(widths) == n_asked
