@@ -17,8 +17,9 @@ from fcgboost.losses import CurvedLoss, Loss, SmoothLoss, Square, SquaredHinge
 if TYPE_CHECKING:
     from fcgboost.designs.memory import MemoryDesign
 
-# Columns and numbers allocated at once; growing copies them. Untouched memory costs nothing.
-_ROOM = 128
+# Columns and numbers allocated at once; growing copies them. Untouched memory costs nothing. The
+# paths of presets fit in.
+_ROOM = 256
 _ENTRIES = 1 << 25
 _MOST = 1 << 12
 # Margins this close to a kink of the loss count as at it.

@@ -344,6 +344,19 @@ def subsample(data: Data, share: float, key: int = 0) -> Data:
     return data if share >= 1.0 else data.part(~held_out_rows(data.train, 1.0 - share, key))
 
 
+def at_most(data: Data, n_rows: int | None, key: int) -> Data:
+    """Return at most about so many training and validation rows, by their keyed hashes."""
+    validation = data.validation
+    n_all = len(data.train.codes) + (0 if validation is None else len(validation.codes))
+    if n_rows is None or n_all <= n_rows:
+        return data
+    share = 1.0 - n_rows / n_all
+    if validation is not None:
+        validation = validation.take(~held_out_rows(validation, share, key))
+    train = data.train.take(~held_out_rows(data.train, share, key))
+    return data._replace(train=train, validation=validation)
+
+
 def counts_of(weights: Array) -> Array:
     """Return weights, or ones if all are equal, whose shares do not depend on rounding."""
     return np.ones_like(weights) if (weights == weights[0]).all() else weights

@@ -5,11 +5,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import sklearn
 
-from fcgboost.arrays import Array, ClassLabels, Codes, Flags, Matrix, is_sparse, to_numpy
+from fcgboost.arrays import Array, ClassLabels, Codes, Matrix, is_sparse, to_numpy
 from fcgboost.backends.torch.device import find_device
 from fcgboost.calibration import HeldOut
 from fcgboost.checks import check_columns, class_weights
@@ -30,7 +31,7 @@ from fcgboost.tables.inputs import (
     median_rows,
     plain_inputs,
 )
-from fcgboost.training.dataset import Data, DataSet
+from fcgboost.training.dataset import Data, DataSet, at_most
 from fcgboost.training.folds import Split
 from fcgboost.training.scoring import make_score, make_targets
 from fcgboost.training.settings import Settings
@@ -59,17 +60,27 @@ class Judge:
     predicted: Callable[[Member], HeldOut]
 
 
-def judge_of(data: DataSet, class_weights: Array, design: MemoryDesign) -> Judge:
-    """Return a judge whose rows are in this process, before encoding."""
-    weights = data.weights * class_weights[data.codes]
+def judge_of(
+    rows: Callable[[], DataSet],
+    weight: float,
+    class_weights: Array,
+    design: MemoryDesign,
+) -> Judge:
+    """Return a judge whose rows are in this process, before encoding.
+
+    The rows are taken when a member asks: the judges of all folds would hold as many as X.
+    """
+    # Not the design, which would stay as long as the judge.
     device = design.device
+    n_threads = design.n_threads
 
     def predicted(member: Member) -> HeldOut:
+        data = rows()
         X = device.put(data.X) if device.is_torch else data.X
-        decision = decision_of([member], X, design.n_threads)
-        return HeldOut(to_numpy(decision), data.codes, weights)
+        decision = decision_of([member], X, n_threads)
+        return HeldOut(to_numpy(decision), data.codes, data.weights * class_weights[data.codes])
 
-    return Judge(float(data.weights.sum()), predicted)
+    return Judge(weight, predicted)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -166,19 +177,28 @@ class MemoryRows(FitRows):
         return self.data.train.drawn(N_SAMPLED).X
 
     def lay_out(self, settings: Settings, split: int | None = None) -> MemoryLayout:
-        return lay_out(settings, self.data if split is None else self.part(split))
+        data = self.data if split is None else self.part(split)
+        data = at_most(data, settings.kind.most_rows, split or 0)
+        return lay_out(settings, data, partial(self._judging, split))
 
     def part(self, split: int) -> Data:
         """Return the training part of a split, with the rows that judge it for validation."""
-        train, validation = (self.divided.take(self._mask(rows)) for rows in self.splits[split])
+        train = self._taken(self.splits[split].train)
         if self.divided is not self.data.train:
             train = train.canonical(self.data.train.originals is not None)
-        return self.data._replace(train=train, validation=validation)
+        return self.data._replace(train=train, validation=self._judging(split))
 
-    def _mask(self, positions: Codes) -> Flags:
+    def _judging(self, split: int | None) -> DataSet:
+        """Return the rows that judge a split, or the validation rows."""
+        if split is not None:
+            return self._taken(self.splits[split].test)
+        assert self.data.validation is not None
+        return self.data.validation
+
+    def _taken(self, positions: Codes) -> DataSet:
         mask = np.zeros(len(self.divided.codes), dtype=bool)
         mask[positions] = True
-        return mask
+        return self.divided.take(mask)
 
     def out_of_fold(self, decisions: Sequence[Array]) -> Array:
         """Return mean decision values of the divided rows, and then of those of weight zero.
@@ -208,8 +228,12 @@ class MemoryRows(FitRows):
         return given
 
 
-def lay_out(settings: Settings, data: Data) -> MemoryLayout:
-    """Lay a dictionary over clipped rows."""
+def lay_out(
+    settings: Settings,
+    data: Data,
+    judging: Callable[[], DataSet] | None = None,
+) -> MemoryLayout:
+    """Lay a dictionary over clipped rows; `judging` returns those that judge the members."""
     classes = data.classes
     train = data.train
     validation = data.validation
@@ -247,7 +271,12 @@ def lay_out(settings: Settings, data: Data) -> MemoryLayout:
     return replace(
         layout,
         validator=layout.make_validator(validation, score),
-        judge=judge_of(validation, per_class, design),
+        judge=judge_of(
+            judging or (lambda: validation),
+            float(validation.weights.sum()),
+            per_class,
+            design,
+        ),
     )
 
 

@@ -38,6 +38,8 @@ class Kind:
     #: The longest path, in multiples of k0 and in steps.
     limit: int = 5
     max_steps: int | None = None
+    #: How many training and validation rows a path has, at most; None means all.
+    most_rows: int | None = None
     #: The growth factor after which all coefficients are corrected again.
     growth: float = 1.0
     removal: Removal | None = None
@@ -64,6 +66,7 @@ FAMILIES = Kind(
     clip=4.0,
     limit=10,
     max_steps=230,
+    most_rows=131_072,
     growth=1.2,
 )
 #: Deep trees with corrected leaves.

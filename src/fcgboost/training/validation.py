@@ -24,6 +24,9 @@ Score = Callable[[Array], Any]
 
 # Steps scored together.
 _STEPS_AT_ONCE = 16
+# Columns allocated at once; growing copies them. Untouched memory costs nothing. The paths of
+# presets fit in.
+_ROOM = 256
 
 
 @dataclass
@@ -44,7 +47,7 @@ class ColumnValues:
         first = self.n_atoms
         self.n_atoms += columns.shape[1]
         if self.n_atoms > len(self.values):
-            larger = self.device.empty(max(self.n_atoms, 2 * first, 64), len(columns))
+            larger = self.device.empty(max(self.n_atoms, 2 * first, _ROOM), len(columns))
             larger[:first] = self.values[:first]
             self.values = larger
         self.values[first : self.n_atoms] = columns.T
