@@ -46,8 +46,7 @@ def squared_hinge(y: np.ndarray, f: np.ndarray, weights: np.ndarray) -> float:
 def make_round(decision: np.ndarray, y: np.ndarray, weights: np.ndarray) -> Any:
     halves = np.array_split(np.arange(len(y)), 2)
     parts = [HeldOut(decision[r, None], (y[r] > 0) * 1, weights[r]) for r in halves]
-    trial = SimpleNamespace(settings=SimpleNamespace(loss=SquaredHinge()))
-    return SimpleNamespace(trials=[trial], held_out=parts)
+    return SimpleNamespace(settings=SimpleNamespace(loss=SquaredHinge()), held_out=parts)
 
 
 @given(st.integers(0, 10**6))

@@ -19,11 +19,12 @@ from sklearn.model_selection import (
     TimeSeriesSplit,
 )
 
-from fcgboost import FCGBoostClassifier
+from fcgboost import FCGBoostClassifier, threads
 from fcgboost.calibration import HeldOut, fit_link
 from fcgboost.checks import draw_key
 from fcgboost.training import run
 from fcgboost.training.folds import group_folds
+from fcgboost.training.settings import Settings
 from tests.suites.members import (
     decision_of_fold,
     folds_by_hash,
@@ -517,3 +518,27 @@ def test_classes_of_few_rows_are_named_in_a_note() -> None:
     assert "'c'" in note
     enough = FCGBoostClassifier("relu", max_iter=2, random_state=0).fit(X[:26], y[:26])
     assert enough.notes_ == ()
+
+
+# Memory
+
+
+@pytest.mark.parametrize(("working_memory", "n_at_once"), [(1024, 16), (1, 5), (0, 1)])
+def test_paths_that_run_at_once_fit_into_the_working_memory(
+    working_memory: int, n_at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X, y = noisy(400)
+    shares = []
+
+    def recorded(work: Any, places: Any, n_threads: int) -> None:
+        shares.append((len(places), n_threads))
+        raise InterruptedError
+
+    monkeypatch.setattr(threads, "each", recorded)
+    # 400 rows of 100 numbers or bytes, and of two columns twice: 193 kB on average.
+    monkeypatch.setattr(Settings, "n_steps", lambda *arguments, **named: 100)
+    with sklearn.config_context(working_memory=working_memory):
+        model = make("auto", cv=4, n_jobs=16)
+        with pytest.raises(InterruptedError):
+            model.fit(X, y)
+    assert shares == [(8, n_at_once)]

@@ -1,15 +1,16 @@
 """A time limit ends a whole fit in time, with the best it has."""
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 
-from fcgboost import FCGBoostClassifier, Status, estimators
+from fcgboost import FCGBoostClassifier, Status, estimators, threads
 from fcgboost.datasets import make_simulation
 from fcgboost.stopping import Progress, Step
-from fcgboost.training import time_limit
+from fcgboost.training import crossfit, time_limit
 from fcgboost.training.dataset import check_data
 from fcgboost.training.time_limit import TimeLimit
 from tests.suites.members import folds_by_hash, out_of_fold
@@ -80,6 +81,28 @@ def test_the_paths_that_are_needed_share_the_time(n_kinds: int, has_final: bool)
         steps.append(walk(limit, clock, 0.1, path=1 + n_kinds))
     assert max(steps) <= 1.1 * min(steps)
     assert 57.0 < clock.now - 100.0 <= 60.0
+
+
+@pytest.mark.parametrize("has_final", [False, True])
+def test_paths_that_run_at_once_have_the_same_time(has_final: bool) -> None:
+    clock = Clock()
+    limit = TimeLimit(60.0, clock)
+    limit.plan(2, has_final, n_at_once=4)
+    assert limit.allows_split()
+    running = {1, 2}
+    n_steps = 0
+    while running:
+        n_steps += 1
+        clock.now += 0.1
+        for path in sorted(running):
+            if limit(make_step(n_steps, path=path, fold=1)) is not None:
+                running.remove(path)
+    share = 0.5 if has_final else 1.0
+    assert n_steps == pytest.approx(share * 582, rel=0.02)
+    assert not limit.allows_split()
+    if has_final:
+        walk(limit, clock, 0.1, path=3)
+        assert 57.0 < clock.now - 100.0 <= 60.0
 
 
 def test_what_one_path_does_not_need_the_others_have() -> None:
@@ -228,6 +251,47 @@ def test_less_time_means_fewer_members_and_nothing_else(clock: Clock) -> None:
         is_right = (model.oof_decision_function_ > 0) == (Y > 0)
         assert model.oof_score_ == pytest.approx(np.mean(is_right, where=folds < n))
     assert numbers == [1, 2, 3, 5]
+
+
+@pytest.mark.parametrize(("n_jobs", "sizes"), [(1, [2] * 8), (5, [2, 4, 4, 4, 2]), (32, [2, 14])])
+def test_within_a_limit_members_run_at_once_after_the_first_fold(
+    n_jobs: int, sizes: list[int], clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = {"cv": 8, "max_iter": 3, "l2": 0.01, "random_state": 0}
+    plain = FCGBoostClassifier(**options).fit(X, Y)
+    pieces = []
+    each = threads.each
+
+    def recorded(work: Any, places: Any, n_threads: int) -> Any:
+        if getattr(work, "__name__", "") == "fit":
+            pieces.append(len(places))
+            assert n_threads == n_jobs
+        return each(work, places, n_threads)
+
+    monkeypatch.setattr(threads, "each", recorded)
+    model = FCGBoostClassifier(time_limit=1e6, n_jobs=n_jobs, **options).fit(X, Y)
+    assert pieces == sizes
+    np.testing.assert_array_equal(model.decision_function(X), plain.decision_function(X))
+
+
+@pytest.mark.parametrize("late", [0, 1, 3])
+def test_splits_before_one_that_ends_early_are_kept(
+    late: int, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fit = crossfit._Paths.fit
+
+    def interrupted(paths: Any, place: tuple[int, int]) -> Any:
+        trial = fit(paths, place)
+        return replace(trial, status=Status.TIME_LIMIT) if place[0] == late else trial
+
+    monkeypatch.setattr(crossfit._Paths, "fit", interrupted)
+    options = {"cv": 6, "max_iter": 3, "l2": 0.01, "random_state": 0, "n_jobs": 16}
+    model = FCGBoostClassifier("relu", time_limit=1e6, **options).fit(X, Y)
+    # The first one is there in any case.
+    n_kept = late or 6
+    assert len(model.members_) == n_kept
+    folds = folds_by_hash(X, Y, 6, 0)
+    np.testing.assert_array_equal(np.isnan(model.oof_decision_function_), folds >= n_kept)
 
 
 @pytest.mark.parametrize("jump", [1, 3, 7, 11, 17, 23])

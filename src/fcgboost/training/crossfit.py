@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 import sklearn
@@ -79,6 +80,42 @@ class _Round:
             held_out += trial.held_out(member)
         return cls(trials, best, members, held_out)
 
+    @property
+    def settings(self) -> Settings:
+        return self.trials[0].settings
+
+
+@dataclass(frozen=True)
+class _Paths:
+    """The paths of all kinds and splits."""
+
+    kinds: Sequence[Settings]
+    rows: FitRows
+    key: int
+    schedule: Schedule
+    #: scikit-learn's settings, which belong to the thread that sets them.
+    config: Mapping[str, object]
+
+    def fit(self, place: tuple[int, int]) -> Trial:
+        """Fit the path of one kind to one split."""
+        split, kind = place
+        settings = self.kinds[kind]
+        key = self.key
+        if settings.is_ensemble:
+            # Members of an average differ in their draws, too.
+            key = hashing.derive(key, split * len(self.kinds) + kind) >> 33
+        with sklearn.config_context(**self.config):
+            fit = Fit.of(
+                settings,
+                self.rows.lay_out(settings, split if self.rows.n_splits else None),
+                key,
+                split + 1,
+            )
+            fit = fit.with_ridges()
+            if settings.tunes_steps and settings.is_preset:
+                fit = replace(fit, patience=fit.patience or max(_PATIENCE, fit.k0))
+            return fit.run(self.schedule)
+
 
 def cross_fit(
     kinds: Sequence[Settings],
@@ -91,99 +128,71 @@ def cross_fit(
 
     Without splits the validation rows judge members that are fitted to all training rows.
     """
-    is_average = kinds[0].is_ensemble
-    trials: dict[int, list[Trial]] = {kind: [] for kind in range(len(kinds))}
-    given_up = list[_Round]()
-    n_left = max(1, rows.n_splits)
-    is_settled = False
-
-    config = sklearn.get_config()
-
-    def fit(place: tuple[int, int]) -> Trial:
-        number, kind = place
-        # Members of an average differ in their draws, too.
-        draw = hashing.derive(key, number * len(kinds) + kind) >> 33 if is_average else key
-        # scikit-learn's settings belong to the thread that sets them.
-        with sklearn.config_context(**config):
-            return _try(
-                kinds[kind],
-                rows,
-                number if rows.n_splits else None,
-                draw,
-                number + 1,
-                schedule,
-            )
-
-    for first, *others in _batches(rows, has_choice=len(kinds) > 1, is_limited=limit is not None):
+    paths = _Paths(
+        kinds,
+        rows,
+        key,
+        schedule,
+        sklearn.get_config(),
+    )
+    trials: list[list[Trial]] = [[] for _ in kinds]
+    running = list(range(len(kinds)))
+    is_settled = len(kinds) == 1
+    for splits in _batches(rows, len(kinds), None if limit is None else schedule.n_at_once):
         if limit is not None and not limit.allows_split():
             break
-        places = [(number, kind) for number in (first, *others) for kind in trials]
-        newest = threads.each(fit, places, schedule.n_threads)
-        if first and any(trial.status is Status.TIME_LIMIT for trial in newest):
+        places = [(split, kind) for split in splits for kind in running]
+        newest = dict(zip(places, threads.each(paths.fit, places, schedule.n_at_once), strict=True))
+        # Without the first split there would be no model.
+        late = [place[0] for place, trial in newest.items() if place[0] and _is_late(trial)]
+        for (split, kind), trial in newest.items():
+            if not late or split < late[0]:
+                trials[kind].append(trial)
+        if late:
             break
-        for (_, kind), trial in zip(places, newest, strict=True):
-            trials[kind].append(trial)
-        n_left -= 1 + len(others)
-        n_judged = judged_weight(next(iter(trials.values())))
-        if not is_settled and len(trials) > 1 and n_judged >= _ENOUGH_WEIGHT:
+        if not is_settled and judged_weight(trials[0]) >= _ENOUGH_WEIGHT:
             is_settled = True
-            so_far = list(map(_Round.of, trials.values()))
-            for kind, weight, part in zip(list(trials), blend(so_far), so_far, strict=True):
-                if weight == 0.0:
-                    given_up.append(part)
-                    del trials[kind]
-                    schedule.n_paths -= n_left
-    rounds = {kind: _Round.of(of_kind) for kind, of_kind in trials.items()}
-    results = results_table([(part.trials, part.best) for part in (*rounds.values(), *given_up)])
-    if is_average:
-        return _average(list(rounds.values()), results)
-    kind = min(rounds, key=lambda kind: _risk(kinds[kind].loss, rounds[kind].held_out))
+            weights = blend([_Round.of(of_kind) for of_kind in trials])
+            running = [kind for kind in running if weights[kind] > 0.0]
+            n_left = max(1, rows.n_splits) - len(trials[0])
+            schedule.n_paths -= n_left * (len(kinds) - len(running))
+    given_up = [kind for kind in range(len(kinds)) if kind not in running]
+    results = results_table([trials[kind] for kind in (*running, *given_up)])
+    rounds = [_Round.of(trials[kind]) for kind in running]
+    if kinds[0].is_ensemble:
+        return _average(rounds, results)
+    best = min(rounds, key=lambda part: _risk(part.settings.loss, part.held_out))
     if not rows.n_splits:
-        return _average([rounds[kind]], results)
+        return _average([best], results)
     return _refitted(
-        kinds[kind],
         rows,
-        rounds[kind],
+        best,
         key,
         schedule,
         results,
     )
 
 
-def _batches(rows: FitRows, has_choice: bool, is_limited: bool) -> list[list[int]]:
+def _batches(rows: FitRows, n_kinds: int, n_at_once: int | None) -> list[Sequence[int]]:
     """Return the splits whose members are fitted at once; without splits there is one of all rows.
 
     First come the splits that judge enough rows to give a kind up, then all others. Within a time
-    limit they come one after the other.
+    limit the first one comes alone, and then as many as run at once.
     """
-    splits = list(range(max(1, rows.n_splits)))
-    if is_limited:
-        return [[split] for split in splits]
-    n_first = 1 + int(np.searchsorted(np.cumsum(rows.split_weights), _ENOUGH_WEIGHT))
-    parts = [splits[:n_first], splits[n_first:]] if has_choice else [splits]
-    return list(filter(None, parts))
+    n_splits = max(1, rows.n_splits)
+    n_first = n_splits
+    if n_kinds > 1:
+        n_first = 1 + int(np.searchsorted(np.cumsum(rows.split_weights), _ENOUGH_WEIGHT))
+    starts = {0, n_first}
+    if n_at_once is not None:
+        step = max(1, n_at_once // n_kinds)
+        starts |= {*range(1, n_first, step), *range(n_first, n_splits, step)}
+    bounds = [*sorted(start for start in starts if start < n_splits), n_splits]
+    return [range(first, end) for first, end in pairwise(bounds)]
 
 
-def _try(
-    settings: Settings,
-    rows: FitRows,
-    split: int | None,
-    key: int,
-    fold: int,
-    schedule: Schedule,
-) -> Trial:
-    """Fit the path of one kind to one split."""
-    layout = rows.lay_out(settings, split)
-    fit = Fit.of(
-        settings,
-        layout,
-        key,
-        fold,
-    )
-    fit = fit.with_ridges()
-    if settings.tunes_steps and settings.is_preset:
-        fit = replace(fit, patience=fit.patience or max(_PATIENCE, fit.k0))
-    return fit.run(schedule)
+def _is_late(trial: Trial) -> bool:
+    return trial.status is Status.TIME_LIMIT
 
 
 def _average(rounds: Sequence[_Round], results: Mapping[str, Array]) -> CrossFit:
@@ -206,7 +215,6 @@ def _average(rounds: Sequence[_Round], results: Mapping[str, Array]) -> CrossFit
 
 
 def _refitted(
-    settings: Settings,
     rows: FitRows,
     chosen: _Round,
     key: int,
@@ -214,6 +222,7 @@ def _refitted(
     results: Mapping[str, Array],
 ) -> CrossFit:
     """Return one path, fitted to all rows with the best ridge and number of steps."""
+    settings = chosen.settings
     layout = rows.lay_out(settings)
     fit = Fit.of(settings, layout, key)
     best = chosen.best
@@ -237,7 +246,7 @@ def blend(rounds: Sequence[_Round]) -> list[float]:
     """Return the convex weights of one or two kinds with the least loss of held-out rows."""
     if len(rounds) == 1:
         return [1.0]
-    loss = rounds[0].trials[0].settings.loss
+    loss = rounds[0].settings.loss
 
     def risk(weight: float) -> float:
         return _risk(loss, _blended(rounds, [weight, 1.0 - weight]))

@@ -140,6 +140,10 @@ class FitRows(ABC):
         """Return some training rows as columns read them, for importances and explanations."""
 
     @abstractmethod
+    def path_bytes(self, settings: Settings) -> float:
+        """Return about how much memory a path takes in this process."""
+
+    @abstractmethod
     def lay_out(self, settings: Settings, split: int | None = None) -> Layout:
         """Lay out all training rows, or the training part of a split with what judges it."""
 
@@ -175,6 +179,17 @@ class MemoryRows(FitRows):
 
     def sample(self) -> Matrix:
         return self.data.train.drawn(N_SAMPLED).X
+
+    def path_bytes(self, settings: Settings) -> float:
+        """Return the bytes of two copies of the rows, and of a column for each step and output."""
+        X = self.data.train.X
+        n_rows = X.shape[0]
+        n_outputs = 1 if len(self.classes) == 2 else len(self.classes)
+        n_columns = n_outputs * settings.n_steps(self.total_weight, is_scored=True)
+        # Trees with corrected leaves are columns of bytes.
+        a_row = n_columns * (1 if settings.dictionary.corrects_leaves else 8)
+        a_row += 2 * (X.data if is_sparse(X) else X).nbytes / n_rows
+        return float(a_row * min(n_rows, settings.kind.most_rows or n_rows))
 
     def lay_out(self, settings: Settings, split: int | None = None) -> MemoryLayout:
         data = self.data if split is None else self.part(split)

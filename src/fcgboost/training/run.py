@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from numbers import Integral
 
 import numpy as np
+import sklearn
 from numpy.typing import ArrayLike, NDArray
 
 from fcgboost import hashing
@@ -90,6 +91,14 @@ class Job:
         """Whether the best setting is fitted again, to all rows."""
         return self.is_crossfitted and self.rows.n_splits > 0 and not self.settings.is_ensemble
 
+    @property
+    def _n_at_once(self) -> int:
+        """How many paths may run at once: one a thread, if they fit into the working memory."""
+        room = sklearn.get_config()["working_memory"] * 2**20
+        # Kinds take turns.
+        n_bytes = sum(map(self.rows.path_bytes, self.kinds)) / len(self.kinds)
+        return max(1, min(self.settings.n_threads, int(room / max(1.0, n_bytes))))
+
     def run(
         self,
         rules: list[StoppingRule],
@@ -101,21 +110,22 @@ class Job:
         The arguments are those that scikit-learn's callbacks get.
         """
         self._check_link()
-        if limit is not None:
-            limit.plan(len(self.kinds), self._is_refitted)
-            rules = [*rules, limit]
+        tasks = FitTasks(arguments, self.n_paths, self.is_crossfitted)
         # What users hand us meets one member at a time.
-        is_shared = not (rules or any(settings.runs_users_code for settings in self.kinds))
+        runs_users_code = any(settings.runs_users_code for settings in self.kinds)
+        n_at_once = 1 if rules or tasks.is_watched or runs_users_code else self._n_at_once
+        if limit is not None:
+            limit.plan(len(self.kinds), self._is_refitted, n_at_once)
+            rules = [*rules, limit]
         line = ProgressLine(int(self.settings.verbose))
         if line.is_heard:
             rules = [line, *rules]
-        tasks = FitTasks(arguments, self.n_paths, self.is_crossfitted)
         schedule = Schedule(
             rules,
             self.n_paths,
             tasks,
             self._of_trial,
-            n_threads=self.settings.n_threads if is_shared and not tasks.is_watched else 1,
+            n_at_once,
         )
         with closing(line):
             attributes = self._fitted(schedule, limit)

@@ -39,7 +39,7 @@ class Schedule:
         What scikit-learn's callbacks watch.
     attributes : callable
         Returns the fitted attributes of a classifier with a single path, for the callbacks.
-    n_threads : int, default=1
+    n_at_once : int, default=1
         How many paths may run at once.
     """
 
@@ -47,7 +47,7 @@ class Schedule:
     n_paths: int
     tasks: FitTasks
     attributes: Callable[[Trial], dict[str, object]]
-    n_threads: int = 1
+    n_at_once: int = 1
     _paths: list[_Path] = field(default_factory=list)
     _share: float = 0.0
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from fcgboost.stopping import Status, Step
 from fcgboost.training.dataset import Data, subsample
@@ -20,6 +21,15 @@ _ENOUGH_ROWS = 10_000
 # The next correction of all coefficients, or the next split, takes at most this many times as long
 # as the longest so far.
 _LONGER = 1.5
+
+
+@dataclass
+class _Path:
+    """When a path made its last step, when it must end, and the longest correction so far."""
+
+    last: float
+    end: float
+    longest: float = 0.0
 
 
 @dataclass
@@ -40,13 +50,11 @@ class TimeLimit:
     clock: Callable[[], float] = time.perf_counter
     #: Whether the limit has ended a path.
     is_reached: bool = False
-    _n_kinds: int = 1
-    _n_least: int = 1
+    _n_at_once: int = 1
+    #: How many paths of a split run one after the other, and how many follow the last split.
+    _n_rounds: int = 1
     _n_finals: int = 0
-    _path: int = 0
-    _last: float = 0.0
-    _end: float = 0.0
-    _longest: float = 0.0
+    _paths: dict[int, _Path] = field(default_factory=dict)
     _split_started: float | None = None
     _longest_split: float = 0.0
 
@@ -57,11 +65,11 @@ class TimeLimit:
     def _left(self) -> float:
         return self._started + (1.0 - _KEPT) * self.seconds - self.clock()
 
-    def plan(self, n_kinds: int, has_final: bool) -> None:
-        """Set how many paths a split has, and whether one follows the last split."""
-        self._n_kinds = n_kinds
+    def plan(self, n_kinds: int, has_final: bool, n_at_once: int = 1) -> None:
+        """Set how many paths a split has and run at once, and whether one follows the last."""
+        self._n_at_once = n_at_once
+        self._n_rounds = math.ceil(n_kinds / n_at_once)
         self._n_finals = int(has_final)
-        self._n_least = n_kinds + self._n_finals
         taken = self.clock() - self._started
         if taken > self.seconds:
             warnings.warn(
@@ -78,7 +86,7 @@ class TimeLimit:
             return True
         self._longest_split = max(self._longest_split, now - self._split_started)
         self._split_started = now
-        needed = self._longest_split * self._n_least / self._n_kinds
+        needed = self._longest_split * (1 + self._n_finals / self._n_rounds)
         return self._left > _LONGER * needed
 
     def affordable_rows(self, data: Data) -> Data:
@@ -98,16 +106,24 @@ class TimeLimit:
     def __call__(self, step: Step) -> Status | None:
         assert step.progress is not None
         now = self.clock()
-        if step.progress.path != self._path:
-            self._path = step.progress.path
-            is_needed = step.progress.fold in (None, 1)
-            n_left = max(1, self._n_least - self._path + 1) if is_needed else 1 + self._n_finals
-            self._end = now + self._left / (1 if step.progress.fold is None else n_left)
-            self._longest = 0.0
+        number = step.progress.path
+        path = self._paths.get(number)
+        if path is None:
+            end = now + self._left / self._n_left(number, step.progress.fold)
+            path = self._paths[number] = _Path(now, end)
         elif step.solver_iterations > 0:
-            self._longest = max(self._longest, now - self._last)
-        self._last = now
-        if now + _LONGER * self._longest < self._end:
+            path.longest = max(path.longest, now - path.last)
+        path.last = now
+        if now + _LONGER * path.longest < path.end:
             return None
         self.is_reached = True
         return Status.TIME_LIMIT
+
+    def _n_left(self, number: int, fold: int | None) -> int:
+        """Return how many paths, one after the other, a path shares the time with."""
+        if fold is None:
+            return 1
+        if fold > 1:
+            return 1 + self._n_finals
+        n_begun = (number - 1) // self._n_at_once
+        return max(1, self._n_rounds + self._n_finals - n_begun)

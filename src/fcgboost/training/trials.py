@@ -181,7 +181,7 @@ def _slack(trials: Sequence[Trial], score: float) -> float:
     return trials[0].settings.slack * math.sqrt(variance)
 
 
-def results_table(kinds: Sequence[tuple[Sequence[Trial], Best]]) -> Mapping[str, Array]:
+def results_table(kinds: Sequence[Sequence[Trial]]) -> Mapping[str, Array]:
     """Return the scores of all kinds, ridges and stages as scikit-learn's searches do.
 
     A kind that was given up has no scores of the later splits.
@@ -190,9 +190,9 @@ def results_table(kinds: Sequence[tuple[Sequence[Trial], Best]]) -> Mapping[str,
     ridges: list[float] = []
     steps: list[float] = []
     scores = []
-    n_splits = max(len(trials) for trials, _ in kinds)
-    for trials, best in kinds:
-        stages = best.stages
+    n_splits = max(map(len, kinds))
+    for trials in kinds:
+        stages = _stages(trials)
         n_stages = len(stages.steps)
         later = np.full((n_stages, n_splits - len(trials)), np.nan)
         for ridge, by_stage in enumerate(stages.scores):

@@ -254,6 +254,9 @@ class ClusterRows(FitRows):
     def sample(self) -> Matrix:
         return self._sample
 
+    def path_bytes(self, settings: Settings) -> float:
+        return 0.0
+
     def lay_out(self, settings: Settings, split: int | None = None) -> Layout:
         train, validation = self._parts
         if self.n_splits and split is None:
