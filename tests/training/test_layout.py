@@ -83,6 +83,11 @@ def test_families_learn_from_some_of_very_many_rows(monkeypatch: pytest.MonkeyPa
     assert np.isfinite(expected).all()
     for member in model.members_:
         assert (member.model.coef != 0.0).any(axis=1).all()
+    # Alone, they learn from all rows.
+    sizes.clear()
+    FCGBoostClassifier(cv=3, max_iter=2, clip=4.0, n_jobs=1, random_state=0).fit(X, y)
+    assert {dictionary for dictionary, _ in sizes} == {UnionDictionary}
+    assert min(n_rows for _, n_rows in sizes) >= 157
     # Members differ in their rows.
     starts = {tuple(member.trace.start) for member in model.members_[:3]}
     assert len(starts) == 3

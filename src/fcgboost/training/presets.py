@@ -38,7 +38,7 @@ class Kind:
     #: The longest path, in multiples of k0 and in steps.
     limit: int = 5
     max_steps: int | None = None
-    #: How many training and validation rows a path has, at most; None means all.
+    #: How many training and validation rows a path has beside other kinds; None means all.
     most_rows: int | None = None
     #: The growth factor after which all coefficients are corrected again.
     growth: float = 1.0

@@ -181,9 +181,14 @@ class Settings:
 
         Of sparse rows, n_sparse is the number of columns.
         """
-        if not (self.is_preset and self.may_switch):
-            return [self]
-        return [self._of_kind(kind) for kind in self.preset.kinds_for(n_rows, n_sparse)]
+        kinds = [self]
+        if self.is_preset and self.may_switch:
+            kinds = [self._of_kind(kind) for kind in self.preset.kinds_for(n_rows, n_sparse)]
+        if len(kinds) > 1:
+            return kinds
+        # Alone, a kind learns from all rows.
+        (alone,) = kinds
+        return [replace(alone, kind=replace(alone.kind, most_rows=None))]
 
     def without_folds(self) -> Settings:
         """Return the settings where rows cannot be divided into folds: "auto" means "fast"."""
