@@ -318,8 +318,10 @@ def test_compact_models_are_small(seed: int) -> None:
 def test_validation_data_judge_instead_of_folds() -> None:
     (X, y), (X_val, y_val) = noisy(), noisy(80, seed=1)
     starts = path_starts(model := make(cv="auto", max_iter=4), X, y, X_val=X_val, y_val=y_val)
-    assert starts == [(2, 1), (2, 1)]
-    assert 1 <= len(model.members_) <= 2
+    assert starts == [(4, 1), (4, 1), (4, 2), (4, 3)]
+    families = model.members_[:3]
+    assert len({member.model.atoms.tobytes() for member in families}) == 3
+    assert len({member.weight for member in families}) == len({m.n_iter for m in families}) == 1
     assert not hasattr(model, "oof_decision_function_")
     assert not hasattr(model, "oof_score_")
     assert model.link_ is not None

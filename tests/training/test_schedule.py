@@ -89,7 +89,7 @@ FITS: list[tuple[dict[str, Any], list[int | None]]] = [
     ({"cv": 2, "l2": 0.5, "max_iter": 4}, [1, 1, 2, 2]),
     ({"cv": 2, "ensemble": False}, [1, 1, 2, 2, None]),
     ({"cv": None}, ONE),
-    ({"validation_fraction": 0.25}, [1, 1]),
+    ({"validation_fraction": 0.25}, [1, 1, 2, 3]),
     ({"scheme": "original"}, ONE),
     ({"dictionary": "fast"}, [1, None]),
     ({"dictionary": "compact", "cv": 3}, [1, 2, 3, None]),

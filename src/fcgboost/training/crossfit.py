@@ -36,6 +36,8 @@ _PATIENCE = 20
 _LEAST_WEIGHT = 0.05
 # The weight of a kind is known well enough to give it up once so many rows have judged it.
 _ENOUGH_WEIGHT = 1_000.0
+# Where validation rows judge, a preset averages this many paths that differ in their draws.
+_N_DRAWS = 3
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,7 @@ class _Round:
     held_out: Sequence[HeldOut]
 
     @classmethod
-    def of(cls, trials: Sequence[Trial]) -> _Round:
+    def of(cls, trials: Sequence[Trial], rows: FitRows) -> _Round:
         best = choose(trials)
         members = []
         held_out = []
@@ -78,6 +80,10 @@ class _Round:
             member = trial.member(best.ridge, k)
             members.append(member)
             held_out += trial.held_out(member)
+        if not rows.n_splits:
+            # The same validation rows have judged all of them.
+            decision = np.mean([part.decision for part in held_out], axis=0)
+            held_out = [held_out[0]._replace(decision=decision)]
         return cls(trials, best, members, held_out)
 
     @property
@@ -126,7 +132,8 @@ def cross_fit(
 ) -> CrossFit:
     """Fit and judge members, and average them or fit the best setting to all rows.
 
-    Without splits the validation rows judge members that are fitted to all training rows.
+    Without splits the validation rows judge members that are fitted to all training rows, of which
+    a preset averages some that differ in their draws.
     """
     paths = _Paths(
         kinds,
@@ -137,11 +144,19 @@ def cross_fit(
     )
     trials: list[list[Trial]] = [[] for _ in kinds]
     running = list(range(len(kinds)))
+    given_up: list[int] = []
     is_settled = len(kinds) == 1
-    for splits in _batches(rows, len(kinds), None if limit is None else schedule.n_at_once):
+    n_splits = max(n_paths_of(settings, rows) for settings in kinds)
+    n_at_once = None if limit is None else schedule.n_at_once
+    for splits in _batches(n_splits, rows.split_weights, len(kinds), n_at_once):
         if limit is not None and not limit.allows_split():
             break
-        places = [(split, kind) for split in splits for kind in running]
+        places = [
+            (split, kind)
+            for split in splits
+            for kind in running
+            if split < n_paths_of(kinds[kind], rows)
+        ]
         newest = dict(zip(places, threads.each(paths.fit, places, schedule.n_at_once), strict=True))
         # Without the first split there would be no model.
         late = [place[0] for place, trial in newest.items() if place[0] and _is_late(trial)]
@@ -152,13 +167,13 @@ def cross_fit(
             break
         if not is_settled and judged_weight(trials[0]) >= _ENOUGH_WEIGHT:
             is_settled = True
-            weights = blend([_Round.of(of_kind) for of_kind in trials])
+            weights = blend([_Round.of(of_kind, rows) for of_kind in trials])
             running = [kind for kind in running if weights[kind] > 0.0]
-            n_left = max(1, rows.n_splits) - len(trials[0])
-            schedule.n_paths -= n_left * (len(kinds) - len(running))
-    given_up = [kind for kind in range(len(kinds)) if kind not in running]
+            given_up = [kind for kind in range(len(kinds)) if kind not in running]
+            for kind in given_up:
+                schedule.n_paths -= n_paths_of(kinds[kind], rows) - len(trials[kind])
     results = results_table([trials[kind] for kind in (*running, *given_up)])
-    rounds = [_Round.of(trials[kind]) for kind in running]
+    rounds = [_Round.of(trials[kind], rows) for kind in running]
     if kinds[0].is_ensemble:
         return _average(rounds, results)
     best = min(rounds, key=lambda part: _risk(part.settings.loss, part.held_out))
@@ -173,16 +188,29 @@ def cross_fit(
     )
 
 
-def _batches(rows: FitRows, n_kinds: int, n_at_once: int | None) -> list[Sequence[int]]:
-    """Return the splits whose members are fitted at once; without splits there is one of all rows.
+def n_paths_of(settings: Settings, rows: FitRows) -> int:
+    """Return how many paths of a kind are fitted: one per split or, without splits, per draw."""
+    if rows.n_splits:
+        return rows.n_splits
+    # A forest is grown on all rows, without draws.
+    is_drawn = not settings.dictionary.corrects_leaves
+    return _N_DRAWS if settings.is_preset and settings.is_ensemble and is_drawn else 1
+
+
+def _batches(
+    n_splits: int,
+    weights: Sequence[float],
+    n_kinds: int,
+    n_at_once: int | None,
+) -> list[Sequence[int]]:
+    """Return the splits, or draws, whose members are fitted at once.
 
     First come the splits that judge enough rows to give a kind up, then all others. Within a time
     limit the first one comes alone, and then as many as run at once.
     """
-    n_splits = max(1, rows.n_splits)
     n_first = n_splits
     if n_kinds > 1:
-        n_first = 1 + int(np.searchsorted(np.cumsum(rows.split_weights), _ENOUGH_WEIGHT))
+        n_first = 1 + int(np.searchsorted(np.cumsum(weights), _ENOUGH_WEIGHT))
     starts = {0, n_first}
     if n_at_once is not None:
         step = max(1, n_at_once // n_kinds)

@@ -19,7 +19,7 @@ from fcgboost.losses import ProbabilityLoss
 from fcgboost.members import Member, Members, decision_of
 from fcgboost.stopping import StoppingRule, theory_steps
 from fcgboost.training.callbacks import FitTasks
-from fcgboost.training.crossfit import CrossFit, cross_fit
+from fcgboost.training.crossfit import CrossFit, cross_fit, n_paths_of
 from fcgboost.training.dataset import Data
 from fcgboost.training.fit import Fit
 from fcgboost.training.folds import (
@@ -84,7 +84,7 @@ class Job:
         """How many paths the fit makes, at most."""
         if not self.is_crossfitted:
             return 1
-        return len(self.kinds) * max(1, self.rows.n_splits) + self._is_refitted
+        return sum(n_paths_of(kind, self.rows) for kind in self.kinds) + self._is_refitted
 
     @property
     def _is_refitted(self) -> bool:
