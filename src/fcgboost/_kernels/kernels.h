@@ -11,6 +11,11 @@
 
 #include <stdint.h>
 
+/* Sizes are products of counts of arrays that exist: they do not overflow in 64 bits. */
+#if UINTPTR_MAX != UINT64_MAX
+#error "fcgboost needs addresses of 64 bits."
+#endif
+
 #if defined(_WIN32)
 #define FCG_API __declspec(dllexport)
 #else
