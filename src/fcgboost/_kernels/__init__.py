@@ -11,7 +11,7 @@ import os
 import re
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -375,7 +375,7 @@ def propose(
     return atoms
 
 
-def _as_read(rows: Array) -> tuple[bool, Any]:
+def _as_read(rows: Array) -> tuple[bool, Array]:
     """Return whether rows are read in single precision, and these rows."""
     is_single = rows.dtype == np.float32
     return is_single, np.ascontiguousarray(rows, np.float32 if is_single else np.float64)
