@@ -62,8 +62,8 @@ def read_column(column: ColumnLike) -> NDArray[np.generic] | Cells:
     if isinstance(column, Cells):
         return column
     dtype = getattr(column, "dtype", None)
-    # pandas knows few of Arrow's types.
-    if hasattr(dtype, "pyarrow_dtype") and not str(dtype).startswith(_TEXTS_OF_ARROW):
+    is_of_arrow = hasattr(dtype, "pyarrow_dtype")  # pandas knows few of Arrow's types
+    if is_of_arrow and not str(dtype).startswith(_TEXTS_OF_ARROW):
         column = column.array.__arrow_array__()
         dtype = None
     # pandas' dtypes that are not NumPy's have a kind; other libraries' have none.
