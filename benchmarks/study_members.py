@@ -35,7 +35,6 @@ from fcgboost import FCGBoostClassifier
 from fcgboost.calibration import fit_link
 from fcgboost.training import crossfit, presets
 from fcgboost.training.crossfit import CrossFit
-from fcgboost.training.fit import Fit
 from fcgboost.training.trials import Best, Trial, choose
 from paper.protocol import arrange, deal_random, seed_of
 
@@ -96,19 +95,19 @@ def choosing(function: Callable[[Sequence[Trial]], Best]) -> Iterator[None]:
 @contextmanager
 def fitted_again() -> Iterator[None]:
     """Fit every member again to its training part, led by the ridge that was chosen."""
-    try_split, average = crossfit._try, crossfit._average
-    arguments: dict[int, tuple[Any, ...]] = {}
+    fit_path, average = crossfit._Paths.fit, crossfit._average
+    places: dict[int, tuple[crossfit._Paths, tuple[int, int]]] = {}
 
-    def recorded(*args: Any) -> Trial:
-        trial = try_split(*args)
-        arguments[id(trial)] = args
+    def recorded(paths: crossfit._Paths, place: tuple[int, int]) -> Trial:
+        trial = fit_path(paths, place)
+        places[id(trial)] = paths, place
         return trial
 
     def again(trial: Trial, ridge: int, k: int) -> Trial:
-        settings, rows, split, key, fold, schedule = arguments[id(trial)]
-        fit = Fit.of(settings, rows.lay_out(settings, split), key, fold)
+        paths, place = places[id(trial)]
+        fit = paths.path(place)
         recipe = replace(fit.recipe, l2=trial.ridges[ridge], max_iter=k)
-        return replace(fit, recipe=recipe).run(schedule)
+        return replace(fit, recipe=recipe).run(paths.schedule)
 
     def averaged(rounds: Any, results: Any) -> CrossFit:
         changed = []
@@ -124,7 +123,10 @@ def fitted_again() -> Iterator[None]:
             changed.append(replace(part, trials=trials, members=members, held_out=held_out))
         return average(changed, results)
 
-    with mock.patch.multiple(crossfit, _try=recorded, _average=averaged):
+    with (
+        mock.patch.object(crossfit._Paths, "fit", recorded),
+        mock.patch.object(crossfit, "_average", averaged),
+    ):
         yield
 
 

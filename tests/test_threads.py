@@ -222,6 +222,8 @@ def test_after_an_error_pieces_end_where_they_check():
 @pytest.mark.parametrize("n_interrupts", [1, 3])
 def test_interrupts_are_raised_when_all_pieces_have_ended(n_interrupts):
     running = []
+    # What a shell starts in the background ignores interrupts.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
 
     def work(piece):
         if threading.current_thread() is threading.main_thread():
@@ -236,11 +238,14 @@ def test_interrupts_are_raised_when_all_pieces_have_ended(n_interrupts):
             signal.raise_signal(signal.SIGINT)
 
     other = threading.Thread(target=interrupt)
-    other.start()
-    with pytest.raises(KeyboardInterrupt):
-        threads.each(work, range(3), 3)
-    assert not running
-    other.join()
+    try:
+        other.start()
+        with pytest.raises(KeyboardInterrupt):
+            threads.each(work, range(3), 3)
+        assert not running
+        other.join()
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def test_pieces_of_pieces_share_the_threads():

@@ -104,23 +104,27 @@ class _Paths:
 
     def fit(self, place: tuple[int, int]) -> Trial:
         """Fit the path of one kind to one split."""
+        settings = self.kinds[place[1]]
+        with sklearn.config_context(**self.config):
+            fit = self.path(place).with_ridges()
+            if settings.tunes_steps and settings.is_preset:
+                fit = replace(fit, patience=fit.patience or max(_PATIENCE, fit.k0))
+            return fit.run(self.schedule)
+
+    def path(self, place: tuple[int, int]) -> Fit:
+        """Return the path of one kind on one split, before ridges are compared."""
         split, kind = place
         settings = self.kinds[kind]
         key = self.key
         if settings.is_ensemble:
             # Members of an average differ in their draws, too.
             key = hashing.derive(key, split * len(self.kinds) + kind) >> 33
-        with sklearn.config_context(**self.config):
-            fit = Fit.of(
-                settings,
-                self.rows.lay_out(settings, split if self.rows.n_splits else None),
-                key,
-                split + 1,
-            )
-            fit = fit.with_ridges()
-            if settings.tunes_steps and settings.is_preset:
-                fit = replace(fit, patience=fit.patience or max(_PATIENCE, fit.k0))
-            return fit.run(self.schedule)
+        return Fit.of(
+            settings,
+            self.rows.lay_out(settings, split if self.rows.n_splits else None),
+            key,
+            split + 1,
+        )
 
 
 def cross_fit(
