@@ -65,16 +65,20 @@ def test_fits_in_several_threads_leave_the_blas_as_it_was():
 # Threads of a fit
 
 
+_patching = threading.Lock()
+_each = threads.each
+
+
 def pool_sizes(fit):
     """Return how many threads pieces of work were given to, and the result of a fit."""
     sizes = []
-    each = threads.each
 
-    def recorded(work, pieces, n_threads):
+    def recorded(work, pieces, n_threads, *options):
         sizes.append(n_threads)
-        return each(work, pieces, n_threads)
+        return _each(work, pieces, n_threads, *options)
 
-    with pytest.MonkeyPatch.context() as patch:
+    # Patches of several threads by turns would leave that of another.
+    with _patching, pytest.MonkeyPatch.context() as patch:
         # Many small blocks, so that threads have something to share.
         patch.setattr(HostDevice, "block_entries", 1000)
         patch.setattr(scoring, "_AT_ONCE", 16)

@@ -60,8 +60,8 @@ def _remove_left(folder: Path) -> None:
     """Remove temporary files that killed runs have left."""
     digits = "[0-9a-f]" * 2 * _N_BYTES
     now = time.time()
-    with suppress(OSError):
-        for left in folder.glob(_PREFIX + digits):
+    for left in folder.glob(_PREFIX + digits):
+        with suppress(OSError):
             age = now - left.stat().st_mtime
             if age > _A_DAY:
                 left.unlink()

@@ -56,7 +56,7 @@ class Status(Enum):
 
 
 class Progress(NamedTuple):
-    """How far a whole fit is: it may make several paths, one after the other.
+    """How far a whole fit is: it may make several paths, some of them at once.
 
     Attributes
     ----------
@@ -65,7 +65,8 @@ class Progress(NamedTuple):
     n_paths : int
         How many paths the fit makes, at most.
     fold : int or None
-        The number of the fold that judges the path, from 1; None if no fold does.
+        The number of the fold that judges the path, or of its draw where validation rows judge,
+        from 1; else None.
     share : float
         The share of the fit that is done, from 0 to 1; an estimate that never falls.
     """

@@ -243,14 +243,21 @@ def check() -> None:
         crew = crew.parent
 
 
-def each(work: Callable[[Piece], T], pieces: Sequence[Piece], n_threads: int) -> list[T]:
+def each(
+    work: Callable[[Piece], T],
+    pieces: Sequence[Piece],
+    n_threads: int,
+    n_at_once: int | None = None,
+) -> list[T]:
     """Work on independent pieces in threads; return the results in the order of the pieces.
 
-    A piece may have its own pieces: all together use at most as many threads as the outermost work.
+    A piece may have its own pieces: all together use at most as many threads as the outermost work,
+    also where fewer of its own pieces may run at once.
     After an error or an interrupt the other pieces end where they `check`. The threads end with the
     work: those of a pool, and its locks, survive neither forks nor interrupts.
     """
-    if min(n_threads, len(pieces)) <= 1:
+    n_workers = min(n_threads, len(pieces), n_at_once or n_threads)
+    if n_workers <= 1:
         return [work(piece) for piece in pieces]
     parent = _crew.get()
     crew = _Crew(
@@ -260,7 +267,7 @@ def each(work: Callable[[Piece], T], pieces: Sequence[Piece], n_threads: int) ->
         parent,
     )
     try:
-        crew.call_helpers(min(n_threads, len(pieces)) - 1)
+        crew.call_helpers(n_workers - 1)
         copy_context().run(crew.share)
         crew.wait()
     finally:

@@ -150,9 +150,9 @@ def test_members_rows_and_explanations_are_shared_among_threads(
     shares = []
     each = threads.each
 
-    def recorded(work: Any, pieces: Any, n_threads: int) -> Any:
+    def recorded(work: Any, pieces: Any, n_threads: int, *options: Any) -> Any:
         shares.append((len(pieces), n_threads))
-        return each(work, pieces, n_threads)
+        return each(work, pieces, n_threads, *options)
 
     monkeypatch.setattr(threads, "each", recorded)
     monkeypatch.setattr(members, "_ROWS_AT_ONCE", 50)

@@ -523,22 +523,22 @@ def test_classes_of_few_rows_are_named_in_a_note() -> None:
 # Memory
 
 
-@pytest.mark.parametrize(("working_memory", "n_at_once"), [(1024, 16), (1, 5), (0, 1)])
+@pytest.mark.parametrize(("working_memory", "n_at_once"), [(1024, 16), (1, 4), (0, 1)])
 def test_paths_that_run_at_once_fit_into_the_working_memory(
     working_memory: int, n_at_once: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     X, y = noisy(400)
     shares = []
 
-    def recorded(work: Any, places: Any, n_threads: int) -> None:
-        shares.append((len(places), n_threads))
+    def recorded(work: Any, places: Any, n_threads: int, n_at_once: int) -> None:
+        shares.append((len(places), n_threads, n_at_once))
         raise InterruptedError
 
     monkeypatch.setattr(threads, "each", recorded)
-    # 400 rows of 100 numbers or bytes, and of two columns twice: 193 kB on average.
+    # 400 rows of 100 numbers or byte pairs, and of two columns twice: 213 kB on average.
     monkeypatch.setattr(Settings, "n_steps", lambda *arguments, **named: 100)
     with sklearn.config_context(working_memory=working_memory):
         model = make("auto", cv=4, n_jobs=16)
         with pytest.raises(InterruptedError):
             model.fit(X, y)
-    assert shares == [(8, n_at_once)]
+    assert shares == [(8, 16, n_at_once)]

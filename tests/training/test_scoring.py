@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from sklearn.metrics import make_scorer
 
-from fcgboost import FCGBoostClassifier, SquaredHinge
+from fcgboost import FCGBoostClassifier, SquaredHinge, threads
 from fcgboost.calibration import PowerLink, labels_of, probabilities_of
-from fcgboost.training.scoring import Metric, PrecomputedClassifier, make_sums
+from fcgboost.training.scoring import Metric, PrecomputedClassifier, _quiet, make_sums
 from tests.suites.strategies import simulation
 
 
@@ -91,4 +91,24 @@ def test_scores_in_several_threads_leave_the_filters_of_warnings_as_they_were() 
         other.start()
     for other in others:
         other.join()
+    assert warnings.filters == before
+
+
+def test_a_score_may_fit_in_threads_that_score() -> None:
+    before = list(warnings.filters)
+
+    def score(piece: int) -> int:
+        with _quiet.room():
+            time.sleep(0.01)
+            return piece
+
+    def fit() -> None:
+        with _quiet.room():
+            found.extend(threads.each(score, range(6), 3))
+
+    found: list[int] = []
+    fitting = Thread(target=fit, daemon=True)
+    fitting.start()
+    fitting.join(30.0)
+    assert found == list(range(6))
     assert warnings.filters == before

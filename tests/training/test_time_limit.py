@@ -262,11 +262,11 @@ def test_within_a_limit_members_run_at_once_after_the_first_fold(
     pieces = []
     each = threads.each
 
-    def recorded(work: Any, places: Any, n_threads: int) -> Any:
+    def recorded(work: Any, places: Any, n_threads: int, *n_at_once: int) -> Any:
         if getattr(work, "__name__", "") == "fit":
             pieces.append(len(places))
-            assert n_threads == n_jobs
-        return each(work, places, n_threads)
+            assert n_at_once == (n_jobs,)
+        return each(work, places, n_threads, *n_at_once)
 
     monkeypatch.setattr(threads, "each", recorded)
     model = FCGBoostClassifier(time_limit=1e6, n_jobs=n_jobs, **options).fit(X, Y)

@@ -161,7 +161,13 @@ def cross_fit(
             for kind in running
             if split < n_paths_of(kinds[kind], rows)
         ]
-        newest = dict(zip(places, threads.each(paths.fit, places, schedule.n_at_once), strict=True))
+        fitted = threads.each(
+            paths.fit,
+            places,
+            kinds[0].n_threads,
+            schedule.n_at_once,
+        )
+        newest = dict(zip(places, fitted, strict=True))
         # Without the first split there would be no model.
         late = [place[0] for place, trial in newest.items() if place[0] and _is_late(trial)]
         for (split, kind), trial in newest.items():

@@ -50,7 +50,7 @@ class Fit:
     layout: Layout
     recipe: Recipe
     patience: int | None = None
-    #: The number of the fold that judges it, from 1, if any.
+    #: The number of the fold that judges it, or of its draw, from 1, if any.
     fold: int | None = None
 
     @classmethod

@@ -186,8 +186,8 @@ class MemoryRows(FitRows):
         n_rows = X.shape[0]
         n_outputs = 1 if len(self.classes) == 2 else len(self.classes)
         n_columns = n_outputs * settings.n_steps(self.total_weight, is_scored=True)
-        # Trees with corrected leaves are columns of bytes.
-        a_row = n_columns * (1 if settings.dictionary.corrects_leaves else 8)
+        # Trees with corrected leaves are columns of leaf numbers, of one or two bytes.
+        a_row = n_columns * (2 if settings.dictionary.corrects_leaves else 8)
         a_row += 2 * (X.data if is_sparse(X) else X).nbytes / n_rows
         return float(a_row * min(n_rows, settings.kind.most_rows or n_rows))
 

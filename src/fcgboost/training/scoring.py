@@ -52,10 +52,10 @@ class PrecomputedClassifier(ClassifierMixin, BaseEstimator):
 
 
 class _Quiet:
-    """Where scores are computed: one at a time, without warnings of few classes.
+    """Where scores are computed: without warnings of few classes.
 
     Filters of warnings belong to the process: threads that set and restore them by turns would
-    leave those of another.
+    leave those of another. So the first score sets them, and the last one restores them.
     """
 
     def __init__(self) -> None:
@@ -64,16 +64,28 @@ class _Quiet:
             os.register_at_fork(after_in_child=self._start_anew)
 
     def _start_anew(self) -> None:
-        # Reentrant: a user's score may itself fit with a score.
+        # Reentrant: a signal handler may score while its own thread holds it.
         self._lock = threading.RLock()
+        self._n_inside = 0
 
     @contextmanager
     def room(self) -> Iterator[None]:
-        with self._lock, warnings.catch_warnings():
-            # Early steps may predict a single class.
-            warnings.simplefilter("ignore", UndefinedMetricWarning)
-            warnings.filterwarnings("ignore", "y_pred contains classes not in y_true")
+        # Not held meanwhile: a score that fits in threads scores in these, too.
+        with self._lock:
+            if self._n_inside == 0:
+                self._filters = warnings.catch_warnings()
+                self._filters.__enter__()
+                # Early steps may predict a single class.
+                warnings.simplefilter("ignore", UndefinedMetricWarning)
+                warnings.filterwarnings("ignore", "y_pred contains classes not in y_true")
+            self._n_inside += 1
+        try:
             yield
+        finally:
+            with self._lock:
+                self._n_inside -= 1
+                if self._n_inside == 0:
+                    self._filters.__exit__(None, None, None)
 
 
 _quiet = _Quiet()
