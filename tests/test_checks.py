@@ -5,7 +5,9 @@ import pandas as pd
 import polars as pl
 import pytest
 
+from fcgboost import FCGBoostClassifier
 from fcgboost.checks import check_labels, check_weights
+from fcgboost.datasets import make_simulation
 
 
 @pytest.mark.parametrize("weight", [-1e-300, -1e-9, -0.0005, -1.0])
@@ -36,3 +38,15 @@ def test_the_first_row_without_a_label_is_named(y):
 
 def test_an_empty_text_is_a_label():
     assert check_labels(["", "a", ""])[0].tolist() == ["", "a"]
+
+
+@pytest.mark.parametrize("dictionary", ["fast", "relu", "tree", "gauss"])
+def test_arrays_need_not_be_aligned(dictionary: str) -> None:
+    """Such as those that come from another process."""
+    X, y = make_simulation(60, random_state=0)
+    clf = FCGBoostClassifier(dictionary, max_iter=3, random_state=0).fit(X, y)
+    shifted = np.zeros(X.nbytes + 1, np.uint8)[1:].view(X.dtype).reshape(X.shape)
+    shifted[...] = X
+    assert not shifted.flags.aligned
+    again = FCGBoostClassifier(dictionary, max_iter=3, random_state=0).fit(shifted, y)
+    np.testing.assert_array_equal(again.decision_function(shifted), clf.decision_function(X))

@@ -378,7 +378,8 @@ def propose(
 def _as_read(rows: Array) -> tuple[bool, Array]:
     """Return whether rows are read in single precision, and these rows."""
     is_single = rows.dtype == np.float32
-    return is_single, np.ascontiguousarray(rows, np.float32 if is_single else np.float64)
+    # Rows that came from another process need not be aligned.
+    return is_single, np.require(rows, np.float32 if is_single else np.float64, ["C", "A"])
 
 
 def code_rows(bins: Bins, rows: Array) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
@@ -545,7 +546,7 @@ def order(hashes: NDArray[np.uint64]) -> Rows:
 
 def take_rows(X: Array, rows: Rows) -> Array:
     """Return the rows at some positions, which are not negative."""
-    if not X.flags.c_contiguous:
+    if not (X.flags.c_contiguous and X.flags.aligned):
         return X.take(rows, axis=0)
     n = len(rows)
     n_features = X.shape[1]
