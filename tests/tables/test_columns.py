@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fcgboost.tables import SkippedColumn
+from fcgboost.tables.cells import ColumnError
 from tests.suites.tables import NAN, Encoder, beside_numbers, encode, learn, levels, numbers
 
 
@@ -196,7 +197,8 @@ cells = st.one_of(
 )
 
 
-@given(rows=st.lists(st.tuples(cells, cells), min_size=4, max_size=25), cut=st.integers(1, 24))
+# Of fewer than twenty rows none is a stray text among numbers.
+@given(rows=st.lists(st.tuples(cells, cells), min_size=4, max_size=18), cut=st.integers(1, 17))
 def test_encoding_in_batches_is_encoding_at_once(rows, cut) -> None:
     table = np.empty((len(rows) + 1, 3), dtype=object)
     table[:-1, :2] = rows
@@ -212,6 +214,14 @@ def test_encoding_in_batches_is_encoding_at_once(rows, cut) -> None:
     assert np.array_equal(whole, np.vstack([encoder.transform(part) for part in parts]))
 
 
+def columns_or_error(table: np.ndarray) -> object:
+    """Return what is learned, or why not: a few stray texts among numbers are an error."""
+    try:
+        return Encoder().fit(table).columns_
+    except ColumnError as error:
+        return str(error)
+
+
 @given(rows=st.lists(st.tuples(cells, cells), min_size=4, max_size=25), seed=st.integers(0, 99))
 def test_what_is_learned_does_not_depend_on_the_order_of_rows(rows, seed) -> None:
     table = np.empty((len(rows) + 1, 3), dtype=object)
@@ -219,4 +229,4 @@ def test_what_is_learned_does_not_depend_on_the_order_of_rows(rows, seed) -> Non
     table[-1, :2] = "a"
     table[:, 2] = np.arange(len(table))
     order = np.random.default_rng(seed).permutation(len(table))
-    assert Encoder().fit(table[order]).columns_ == Encoder().fit(table).columns_
+    assert columns_or_error(table[order]) == columns_or_error(table)
