@@ -62,12 +62,16 @@ def test_rivals_are_made_in_one_folder() -> None:
         for name in imports(path)
         if name in LIBRARIES and PAPER / "rivals" not in path.parents
     }
-    # A machine that did not converge says so itself; a single tree is no classifier; and at all
-    # sizes rivals have the settings of a file of their own.
+    # A machine that did not converge says so itself; a single tree is no classifier; at all sizes
+    # rivals have the settings of a file of their own; and on many cores, on few rows of a class and
+    # as files they have their defaults.
     expected = {
         ("paper/methods.py", "sklearn.svm"),
         ("benchmarks/figures/trees.py", "lightgbm"),
         ("benchmarks/steps.py", "lightgbm"),
+        ("benchmarks/cores.py", "lightgbm"),
+        ("benchmarks/few_rows.py", "sklearn.ensemble"),
+        ("benchmarks/model_sizes.py", "lightgbm"),
         ("benchmarks/rivals.py", "lightgbm"),
         ("benchmarks/rivals.py", "catboost"),
         ("benchmarks/rivals.py", "xgboost"),
