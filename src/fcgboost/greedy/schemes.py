@@ -102,8 +102,17 @@ class LineScheme(Scheme):
         """Return a_k, by which the old function shrinks (the intercept does not)."""
         return 0.0
 
+    def search(
+        self,
+        problem: Problem,
+        base: Array,
+        newest: int,
+    ) -> float:
+        """Return b, the exact line search along the newest atom."""
+        return line_search(problem, base, newest)
+
     def length(self, b: float, k: int) -> float:
-        """Return how far to go along the newest atom, given the exact line search."""
+        """Return how far to go along the newest atom, given b."""
         return b
 
     def update(
@@ -117,7 +126,7 @@ class LineScheme(Scheme):
         moved = (1.0 - self.contraction(k)) * coef
         if problem.columns.has_constant:
             moved[0] = coef[0]
-        b = line_search(problem, moved, newest)
+        b = self.search(problem, moved, newest)
         moved[newest] += self.length(b, k)
         return Solution(
             moved,
@@ -187,6 +196,20 @@ class Epsilon(LineScheme):
 
     def check_parameters(self) -> None:
         check_positive(self, "epsilon")
+
+    def search(
+        self,
+        problem: Problem,
+        base: Array,
+        newest: int,
+    ) -> float:
+        """Return the slope downwards: its sign is that of b, and only that counts."""
+        rows = problem.rows()
+        values = rows.values(base)
+        slopes = rows.slopes(values)
+        column = rows.A[:, newest]
+        slope = (slopes * column).sum()
+        return -float(slope)
 
     def length(self, b: float, k: int) -> float:
         return self.epsilon * float(np.sign(b))
