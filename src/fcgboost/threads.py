@@ -178,7 +178,7 @@ class _Crew(Generic[Piece, T]):
     news: SimpleQueue[None] = field(default_factory=SimpleQueue)
 
     def call_helpers(self, most: int) -> None:
-        """Start so many helpers, or as many as there may be."""
+        """Start this many helpers, or as many as there may be."""
         for _ in range(most):
             try:
                 self.free.pop()
@@ -187,6 +187,7 @@ class _Crew(Generic[Piece, T]):
             try:
                 _thread.start_new_thread(copy_context().run, (self._help,))
             except RuntimeError:  # the system has no more threads
+                self.free.append(None)
                 return
 
     def _help(self) -> None:

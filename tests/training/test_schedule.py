@@ -79,7 +79,9 @@ def test_all_rules_are_asked_and_the_first_answer_counts() -> None:
 
 
 def test_without_rules_a_path_goes_on() -> None:
-    follow(make_schedule([], n_paths=1), 5)
+    schedule = make_schedule([], n_paths=1)
+    with schedule.path(5, None) as (rule,):
+        assert [rule(make_step(k)) for k in range(1, 6)] == [None] * 5
 
 
 ONE = [None]

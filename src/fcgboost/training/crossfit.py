@@ -32,9 +32,9 @@ from fcgboost.training.trials import Best, Trial, choose, judged_weight, results
 # A path is given up after k0 steps without a better score, but at least this many: that costs
 # nothing measurable and saves up to two thirds of the time.
 _PATIENCE = 20
-# A kind of less weight is not worth its time and size.
+# A kind below this weight is not worth its time and size.
 _LEAST_WEIGHT = 0.05
-# The weight of a kind is known well enough to give it up once so many rows have judged it.
+# The weight of a kind is known well enough to give it up once this many rows have judged it.
 _ENOUGH_WEIGHT = 1_000.0
 # Where validation rows judge, a preset averages this many paths that differ in their draws.
 _N_DRAWS = 3

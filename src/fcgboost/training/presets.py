@@ -104,8 +104,8 @@ SMALL = Kind(
 
 # Sparse rows with at least this many columns are wide.
 _N_WIDE = 257
-# Averaged forests have a leaf for every so many rows, up to a limit: on 40,000 rows of covtype that
-# is worth half a point of AUC. It would make a single path half as long again.
+# Averaged forests have a leaf for this many rows each, up to a limit: on 40,000 rows of covtype
+# that is worth half a point of AUC. It would make a single path half as long again.
 _ROWS_A_LEAF = 64
 _MOST_LEAVES = 1_023
 

@@ -44,7 +44,7 @@ from fcgboost.training.time_limit import TimeLimit
 from fcgboost.training.trials import Trial
 from fcgboost.training.warm_start import FitState, find_state
 
-# Without held-out rows a preset makes so many steps, in multiples of k0: with a strong ridge they
+# Without held-out rows a preset makes this many steps, in multiples of k0: with a strong ridge they
 # do no harm.
 _STEPS_OF_PRESETS = 5
 _MANY_ROWS = (
@@ -432,7 +432,8 @@ def _users(data: Data, splits: Sequence[Split], key: int) -> MemoryRows:
     if alone:
         rows = np.setdiff1d(np.concatenate(alone), np.concatenate(uncounted))
         folds = _by_hash(hashing.fingerprint(data.uncounted[rows]), len(mapped), key)
-        uncounted = [np.append(own, rows[folds == i]) for i, own in enumerate(uncounted)]
+        for fold in range(len(mapped)):
+            uncounted[fold] = np.append(uncounted[fold], rows[folds == fold])
     return MemoryRows(data, data.given, mapped, uncounted)
 
 
