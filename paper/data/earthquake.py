@@ -8,6 +8,7 @@ import io
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 from zipfile import BadZipFile
@@ -177,15 +178,17 @@ def _workbook_lines(path: Path) -> Iterator[Line]:
     except ImportError as error:
         raise ImportError(f"{path} needs openpyxl: python -m pip install openpyxl.") from error
     try:
-        sheet = load_workbook(path, read_only=True, data_only=True).worksheets[0]
+        book = load_workbook(path, read_only=True, data_only=True)
     except (BadZipFile, KeyError, OSError) as error:
         raise ValueError(f"{path} is not a whole workbook ({error}).") from error
-    for number, cells in enumerate(sheet.iter_rows(values_only=True), start=1):
-        fields = ["" if cell is None else str(cell) for cell in cells]
-        # A sheet may be wider than its table.
-        while len(fields) > len(COLUMNS) and not fields[-1].strip():
-            fields.pop()
-        yield Line(number, fields, "cells")
+    with closing(book):
+        rows = book.worksheets[0].iter_rows(values_only=True)
+        for number, cells in enumerate(rows, start=1):
+            fields = ["" if cell is None else str(cell) for cell in cells]
+            # A sheet may be wider than its table.
+            while len(fields) > len(COLUMNS) and not fields[-1].strip():
+                fields.pop()
+            yield Line(number, fields, "cells")
 
 
 def _check_width(line: Line, path: Path) -> None:

@@ -5,8 +5,7 @@ import gzip
 import numpy as np
 import pytest
 
-from paper.data import fetch_earthquake, fetch_italy
-from paper.data import earthquake
+from paper.data import earthquake, fetch_earthquake, fetch_italy
 from paper.data.earthquake import COLUMNS, FEATURES, FILE_NAMES, git_hash
 from paper.data.home import VARIABLE
 
@@ -158,8 +157,8 @@ def test_a_damaged_workbook_is_named(home):
         fetch_earthquake(home)
 
 
-def test_the_row_of_a_workbook_that_is_too_short_is_named(home):
-    write(home, [list(COLUMNS), record()[:-3]], "eqint_tsqp.xlsx")
+def test_the_row_of_a_workbook_that_is_too_long_is_named(home):
+    write(home, [list(COLUMNS), [*record(), "x"]], "eqint_tsqp.xlsx")
     with pytest.raises(ValueError, match="line 2: expected 19 columns separated by cells"):
         fetch_earthquake(home)
 
