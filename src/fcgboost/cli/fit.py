@@ -67,7 +67,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser,
         "--drop",
         "COL",
-        "a column to leave out, such as a row number",
+        "a column to leave out",
+    )
+    arguments.add_repeated(
+        parser,
+        "--keep-column",
+        "COL",
+        "a column to use though it looks like a row number or an id",
     )
     arguments.add_repeated(
         parser,

@@ -28,6 +28,7 @@ def make_classifier(options: argparse.Namespace) -> FCGBoostClassifier:
         loss=options.loss,
         time_limit=options.time_limit,
         random_state=options.seed,
+        keep_columns=options.keep_column or None,
     )
     return classifier.set_params(**dict(options.set))
 
@@ -57,7 +58,7 @@ def split(X: pd.DataFrame, y: NDArray[np.generic], options: argparse.Namespace) 
             f"{options.data}: {len(y)} rows are too few to hold out a share of "
             f"{options.test_size:g} with all {len(values)} classes on both sides (class "
             f"{values[counts.argmin()]!s} has {counts.min()}). Use more rows, or another "
-            "--test-size. If the target is a quantity or an id, it has no classes to predict."
+            "--test-size."
         ) from None
     return parts
 
