@@ -6,6 +6,7 @@ import argparse
 import time
 import warnings
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -66,7 +67,7 @@ def split(X: pd.DataFrame, y: NDArray[np.generic], options: argparse.Namespace) 
 def train(
     classifier: FCGBoostClassifier, X: pd.DataFrame, y: NDArray[np.generic]
 ) -> tuple[FCGBoostClassifier, dict[str, object]]:
-    """Fit a clone; return the model and why it stopped."""
+    """Fit a clone; return the model, whose findings name rows of the file, and why it stopped."""
     classifier = clone(classifier)
 
     def watch(step: Step) -> None:
@@ -81,8 +82,13 @@ def train(
         classifier.set_callbacks(watch).fit(X, y)
         classifier.set_callbacks()
     seconds = time.perf_counter() - start
-    for note in (*classifier.notes_, *(str(warning.message) for warning in caught)):
-        console.note(note)
+    index = getattr(X, "index", None)  # of sparse rows there is none
+    classifier.findings_ = tuple(
+        replace(finding, rows=() if index is None else tuple(index[list(finding.rows)].tolist()))
+        for finding in classifier.findings_
+    )
+    for warning in caught:
+        console.note(str(warning.message))
     statuses = [member.status for member in classifier.members_]
     status = statuses[0]
     if Status.TIME_LIMIT in statuses:

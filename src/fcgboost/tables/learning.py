@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -219,8 +219,8 @@ def choose_column(
             f"Column {name!r} holds text, such as {text!r}, and is not among categorical_features: "
             "list it there, use categorical_features='from_dtype', or leave the column out."
         )
-    column, findings = _as_category(category, levels, leaves_out)
-    return ChosenColumn(column, findings + _describe_looks(name, levels))
+    chosen = _as_category(category, levels, leaves_out)
+    return ChosenColumn(chosen.column, chosen.findings + _describe_looks(name, levels))
 
 
 def _as_category(
@@ -353,7 +353,7 @@ def _median(present: Array) -> float:
     return float(2.0 * np.median(present / 2.0)) if len(present) else 0.0
 
 
-def row_number(values: NDArray[np.generic]) -> Literal["", "counts", "ordered"]:
+def row_number(values: NDArray[Any]) -> Literal["", "counts", "ordered"]:
     """Return "counts" if whole numbers count rows, some of which may be missing now.
 
     "ordered" are others that rise or fall from row to row; "" is anything else.
@@ -363,13 +363,13 @@ def row_number(values: NDArray[np.generic]) -> Literal["", "counts", "ordered"]:
         return ""
     if not (np.isfinite(values) & (values == np.floor(values))).all():
         return ""
-    low = values.min()
-    span = int(values.max()) - int(low)
-    if n - 1 <= span < 2 * n and np.bincount((values - low).astype(np.int64)).max() == 1:
-        return "counts"
-    is_rising = values[1:] > values[:-1]
-    is_falling = values[1:] < values[:-1]
-    return "ordered" if is_rising.all() or is_falling.all() else ""
+    low = int(values.min())
+    if n - 1 <= int(values.max()) - low < 2 * n:
+        counts = np.bincount((values - values.dtype.type(low)).astype(np.int64))
+        return "counts" if counts.max() == 1 else ""
+    is_rising = (values[1:] > values[:-1]).all()
+    is_falling = (values[1:] < values[:-1]).all()
+    return "ordered" if is_rising or is_falling else ""
 
 
 def almost_all(levels: LevelCounts) -> Unit | None:

@@ -19,17 +19,22 @@ _SCREEN_AUC = 0.95
 _N_SCREENED = 2_000
 _N_RANGES = 32
 _N_JUDGED = 10_000
+_N_AT_ONCE = 64
 _N_LEAVES = 8
 _N_FOLDS = 5
 # Classes with fewer rows say little about a column.
 _LEAST_OF_CLASS = 10
 
 
-def leaks_in(X: Array, codes: Codes, are_levels: Flags) -> list[Leak]:
-    """Return the columns that alone predict the label, out of fold.
+def find_leaks(
+    X: Array,
+    codes: Codes,
+    are_levels: Flags,
+    names: Sequence[str],
+) -> list[Finding]:
+    """Name the columns that alone predict the label, out of fold; some may hold codes of levels.
 
-    Columns of levels hold their codes. Few rows are looked at, so that this takes a small share of
-    a fit.
+    Few rows are looked at, so that this takes a small share of a fit.
     """
     # In a random order: in that of a sorted file, equal values would have one label each.
     rows = np.random.default_rng(0).permutation(len(codes))[:_N_JUDGED]
@@ -38,17 +43,26 @@ def leaks_in(X: Array, codes: Codes, are_levels: Flags) -> list[Leak]:
     classes, codes = np.unique(codes[rows], return_inverse=True)
     if len(classes) < 2:
         return []
-    X = X[rows]
     few = _few_of_each(codes, _N_SCREENED // len(classes))
-    screened = X[few].T.astype(np.float64)
-    for j in np.flatnonzero(are_levels).tolist():
-        screened[j] = _screened_levels(X[few, j], codes[few])
-    leaks = []
-    for j in np.flatnonzero(_auc_of_ranges(screened, codes[few]) >= _SCREEN_AUC).tolist():
-        auc = _auc_of_tree(X[:, j], codes, bool(are_levels[j]))
-        if auc >= _LEAK_AUC:
-            leaks.append(Leak(j, auc))
-    return leaks
+    findings = []
+    for start in range(0, X.shape[1], _N_AT_ONCE):
+        columns = X[rows[few], start : start + _N_AT_ONCE].T.astype(np.float64)
+        for j in np.flatnonzero(are_levels[start : start + _N_AT_ONCE]).tolist():
+            columns[j] = _screened_levels(columns[j], codes[few])
+        is_suspect = _auc_of_ranges(columns, codes[few]) >= _SCREEN_AUC
+        for j in (start + np.flatnonzero(is_suspect)).tolist():
+            auc = _auc_of_tree(X[rows, j], codes, bool(are_levels[j]))
+            if auc >= _LEAK_AUC:
+                findings.append(_leak(names[j], auc))
+    return findings
+
+
+def _leak(name: str, auc: float) -> Finding:
+    text = (
+        f"{name!r} alone predicts the label (AUC {auc:.3f} out of fold): is it known before the "
+        "label is? If not, leave it out."
+    )
+    return Finding("leak", text, (name,))
 
 
 def _few_of_each(codes: Codes, n_rows: int) -> Codes:
@@ -68,11 +82,11 @@ def _screened_levels(levels: Array, codes: Codes) -> Array:
 
 def _class_means(levels: Array, codes: Codes, known: Flags) -> Array:
     """Return the mean code of the class at each row's level, over the rows that are known."""
-    _, levels = np.unique(levels, return_inverse=True)
-    n = np.bincount(levels[known], minlength=levels.max() + 1)
-    sums = np.bincount(levels[known], codes[known], len(n))
+    distinct, levels_of = np.unique(levels, return_inverse=True)
+    n = np.bincount(levels_of[known], minlength=len(distinct))
+    sums = np.bincount(levels_of[known], codes[known], len(distinct))
     means = np.where(n > 0, sums / np.maximum(n, 1), codes[known].mean())
-    return np.asarray(means[levels])
+    return np.asarray(means[levels_of])
 
 
 def _auc_of_ranges(columns: Array, codes: Codes) -> Array:
@@ -81,7 +95,7 @@ def _auc_of_ranges(columns: Array, codes: Codes) -> Array:
     labels = codes[np.argsort(columns, axis=1)]
     starts = np.unique(np.linspace(0, n, _N_RANGES, endpoint=False, dtype=np.intp))
     sizes = np.diff(np.append(starts, n))
-    n_classes = codes.max() + 1
+    n_classes = int(codes.max()) + 1
     aucs = []
     for code in range(int(n_classes == 2), n_classes):
         hits = np.add.reduceat(labels == code, starts, axis=1, dtype=np.float64)
@@ -98,8 +112,9 @@ def _auc_of_tree(values: Array, codes: Codes, are_levels: bool) -> float:
     # Few fits come here, and the import takes longer than a fit to few rows.
     from sklearn.tree import DecisionTreeClassifier
 
-    tree = DecisionTreeClassifier(max_leaf_nodes=_N_LEAVES, random_state=0)
-    shares = np.empty((len(codes), codes.max() + 1))
+    n_classes = int(codes.max()) + 1
+    tree = DecisionTreeClassifier(max_leaf_nodes=max(_N_LEAVES, 2 * n_classes), random_state=0)
+    shares = np.empty((len(codes), n_classes))
     column = values[:, None]
     for train, test in StratifiedKFold(_N_FOLDS).split(column, codes):
         if are_levels:
@@ -107,5 +122,5 @@ def _auc_of_tree(values: Array, codes: Codes, are_levels: bool) -> float:
             column = _class_means(values, codes, known)[:, None]
         tree.fit(column[train], codes[train])
         shares[test] = tree.predict_proba(column[test])
-    scores = shares[:, 1] if shares.shape[1] == 2 else shares
+    scores = shares[:, 1] if n_classes == 2 else shares
     return float(roc_auc_score(codes, scores, multi_class="ovr"))

@@ -21,9 +21,7 @@ from fcgboost.findings import (
     find_alike,
     find_constants,
     find_duplicates,
-    find_leaks,
     find_quantity,
-    leaks_in,
 )
 from fcgboost.losses import ProbabilityLoss
 from fcgboost.members import Member, Members, decision_of
@@ -45,6 +43,7 @@ from fcgboost.training.folds import (
     users_splits,
 )
 from fcgboost.training.layout import FitRows, Layout, MemoryLayout, MemoryRows
+from fcgboost.training.leaks import find_leaks
 from fcgboost.training.metrics import with_metrics
 from fcgboost.training.presets import AUTO
 from fcgboost.training.progress import ProgressLine
@@ -317,7 +316,12 @@ def _findings_in(data: Data) -> list[Finding]:
     # A level for all rows is left out, and said to be when the fit ends.
     is_constant = (rows.X.min(axis=0) == rows.X.max(axis=0)) & ~are_levels
     findings += find_constants([names[j] for j in np.flatnonzero(is_constant).tolist()])
-    return findings + find_leaks(leaks_in(rows.X, rows.codes, are_levels), names)
+    return findings + find_leaks(
+        rows.X,
+        rows.codes,
+        are_levels,
+        names,
+    )
 
 
 def _rare_classes(data: Data) -> list[Finding]:
