@@ -29,9 +29,9 @@ from fcgboost.arrays import (
 from fcgboost.clipping import FAR, NEAR
 from fcgboost.findings import Finding
 from fcgboost.tables.cells import is_missing
-from fcgboost.tables.columns import Column, NumberColumn
+from fcgboost.tables.columns import Column, NumberColumn, SkippedColumn
 from fcgboost.tables.inputs import are_plain, audience_of
-from fcgboost.tables.learning import IDS, learn_column, row_number, wanted_kinds
+from fcgboost.tables.learning import IDS, LearnedColumn, learn_column, row_number, wanted_kinds
 from fcgboost.tables.opening import (
     OpenedTable,
     as_array,
@@ -183,17 +183,22 @@ def _check_table(
     if not reset:
         return read_columns(table, table_columns or [NumberColumn(name) for name in table.columns])
     kinds = wanted_kinds(estimator.categorical_features, list(table.columns), table.has_names)
-    leaves_out = left_out_of(estimator, frame_names(X))
-    learned = [
-        learn_column(
-            name,
-            values,
-            kind,
-            estimator.dayfirst,
-            leaves_out.get(name, ()),
-        )
-        for (name, values), kind in zip(table.columns.items(), kinds, strict=True)
-    ]
+
+    def learn(leaves_out: Mapping[str, Collection[str]]) -> list[LearnedColumn]:
+        return [
+            learn_column(
+                name,
+                values,
+                kind,
+                estimator.dayfirst,
+                leaves_out.get(name, ()),
+            )
+            for (name, values), kind in zip(table.columns.items(), kinds, strict=True)
+        ]
+
+    learned = learn(left_out_of(estimator, frame_names(X)))
+    if all(isinstance(column, SkippedColumn) for column, _, _ in learned):
+        learned = learn({})
     keep_table_columns(estimator, [(column, findings) for column, _, findings in learned])
     return np.column_stack([numbers for _, numbers, _ in learned])
 

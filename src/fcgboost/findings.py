@@ -12,9 +12,10 @@ from fcgboost.arrays import ClassLabels, Codes, Flags
 from fcgboost.hashing import Hashes
 from fcgboost.wording import count, listed
 
-# A number with more different values is a quantity, not a class.
+# Numbers are quantities, not classes, if there are many different ones, or some with few rows each.
 _MANY_CLASSES = 100
-_FEW_CLASSES = 10
+_SOME_CLASSES = 10
+_ROWS_OF_CLASS = 5
 _MOST_ROWS = 20
 _N_SHOWN = 3
 
@@ -44,7 +45,8 @@ class Finding:
         if not self.rows:
             return self.text
         shown = [f"{row + 1:,}" for row in self.rows[:_N_SHOWN]]
-        return f"{self.text} The first are rows {listed(shown)}."
+        which = "They" if len(self.rows) <= _N_SHOWN else "The first"
+        return f"{self.text} {which} are rows {listed(shown)}."
 
 
 def alike(texts: Iterable[object]) -> list[list[str]]:
@@ -73,7 +75,7 @@ def find_alike(texts: Iterable[object], column: str | None = None) -> list[Findi
 def find_quantity(labels: ClassLabels, n_rows: int) -> list[Finding]:
     """Say that the distinct labels of so many rows look like a quantity."""
     n = len(labels)
-    is_many = n > _MANY_CLASSES or n > max(_FEW_CLASSES, n_rows / 2)
+    is_many = n > _MANY_CLASSES or n > max(_SOME_CLASSES, n_rows / _ROWS_OF_CLASS)
     if labels.dtype.kind not in "iuf" or not is_many:
         return []
     return [

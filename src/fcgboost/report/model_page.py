@@ -72,8 +72,8 @@ def write_model_report(
     title : str or None, default=None
         The heading of the page.
     row : int or None, default=None
-        The position of the row of X to explain, from 0; None is the worst mistake. On the page, rows
-        are counted from 1.
+        The position of the row of X to explain, from 0; None is the worst mistake. The page counts
+        rows from 1.
 
     Returns
     -------

@@ -167,14 +167,14 @@ def learn_column(
         )
     else:
         column = NumberColumn(name, unit=unit_of_dtype(values.dtype) or "number")
-    numbers = column.read(values)
+    numbers = column.read(raw if isinstance(column, SkippedColumn) else values)
     looks = ""
     if isinstance(column, NumberColumn) and column.unit == "number":
         # Large whole numbers are distinct before they are floats.
         looks = row_number(numbers if isinstance(values, Cells) else values)
     if looks == "counts" and "row number" in leaves_out:
         column = SkippedColumn(name, REASONS["row number"])
-        return LearnedColumn(column, column.read(values), [])
+        return LearnedColumn(column, column.read(raw), [])
     if looks:
         text = f"{name!r} looks like a row number: drop it if it is one."
         findings.append(Finding("row number", text, (name,)))
