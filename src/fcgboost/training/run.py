@@ -26,7 +26,7 @@ from fcgboost.findings import (
 from fcgboost.losses import ProbabilityLoss
 from fcgboost.members import Member, Members, decision_of
 from fcgboost.stopping import StoppingRule, theory_steps
-from fcgboost.tables import CategoryColumn
+from fcgboost.tables.columns import REASONS, CategoryColumn
 from fcgboost.training.callbacks import FitTasks
 from fcgboost.training.crossfit import CrossFit, cross_fit, n_paths_of
 from fcgboost.training.dataset import Data
@@ -61,6 +61,8 @@ _MANY_ROWS = (
     "There are so many numbers that rows were not divided into folds: one part was held out, as by "
     "dictionary='fast'. cv=3 divides them."
 )
+# Why columns are left out in which rows may differ.
+_CONTENTS = (REASONS["text"], REASONS["list"])
 # Classes with fewer distinct rows are worth a note.
 _FEW_ROWS = 5
 
@@ -301,7 +303,10 @@ def prepare(
 def _findings_in(data: Data) -> list[Finding]:
     """Return what users should know about training rows and their labels."""
     rows = data.given
+    columns = data.table_columns
     is_contradicted = contradicting(data.train.row_hashes)[data.train.positions]
+    # Rows may differ in text that was left out, which an id says nothing about.
+    is_contradicted &= not any(getattr(column, "reason", "") in _CONTENTS for column in columns)
     findings = [
         *_rare_classes(data),
         *find_quantity(data.classes, len(rows.codes)),
@@ -310,7 +315,6 @@ def _findings_in(data: Data) -> list[Finding]:
     ]
     if is_sparse(rows.X):
         return findings
-    columns = data.table_columns
     names = [column.name for column in columns]
     are_levels = np.array([isinstance(column, CategoryColumn) for column in columns])
     # A level for all rows is left out, and said to be when the fit ends.
