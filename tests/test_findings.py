@@ -32,7 +32,7 @@ def kinds(model) -> dict[str, tuple[str, ...]]:
 def test_sentences_count_rows_from_one() -> None:
     assert str(Finding("duplicates", "Odd.", rows=(0, 4))) == "Odd. They are rows 1 and 5."
     many = Finding("duplicates", "Odd.", rows=(1, 2, 3, 999))
-    assert str(many) == "Odd. The first are rows 2, 3 and 4."
+    assert str(many) == "Odd. Among them are rows 2, 3 and 4."
     assert str(Finding("leak", "Odd.", ("a",))) == "Odd."
 
 

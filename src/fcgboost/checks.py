@@ -242,7 +242,13 @@ def keep_table_columns(
 ) -> None:
     """Store how columns are read (None for plain numbers), and the findings on them."""
     table_columns = tuple(column for column, _ in learned)
-    findings = tuple(finding for _, of_column in learned for finding in of_column)
+    kept = estimator.keep_columns or ()
+    findings = tuple(
+        finding
+        for column, of_column in learned
+        for finding in of_column
+        if finding.kind not in IDS or column.name not in kept
+    )
     is_plain = are_plain(table_columns)
     vars(estimator).update(_table_columns_=None if is_plain else table_columns, findings_=findings)
 

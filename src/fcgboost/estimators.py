@@ -229,7 +229,7 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
     findings_ : tuple of Finding
         What may not be what it seems: columns that are left out, that alone predict the label or
         hold one value, rows that differ in the label alone, labels that look alike. A `Finding` has
-        a `kind`, `columns`, `rows` (the first, from 0) and a `text`.
+        a `kind`, `columns`, `rows` (some, from 0) and a `text`.
     notes_ : tuple of str
         The same in sentences, which count rows from 1.
     about_ : dict

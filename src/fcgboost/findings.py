@@ -33,7 +33,7 @@ class Finding:
     columns : tuple of str, default=()
         The columns it is about.
     rows : tuple of int, default=()
-        The positions of the first rows it is about, from 0; sentences count rows from 1.
+        The positions of some rows it is about, from 0; sentences count rows from 1.
     """
 
     kind: str
@@ -45,7 +45,7 @@ class Finding:
         if not self.rows:
             return self.text
         shown = [f"{row + 1:,}" for row in self.rows[:_N_SHOWN]]
-        which = "They" if len(self.rows) <= _N_SHOWN else "The first"
+        which = "They" if len(self.rows) <= _N_SHOWN else "Among them"
         return f"{self.text} {which} are rows {listed(shown)}."
 
 

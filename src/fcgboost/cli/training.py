@@ -84,7 +84,7 @@ def train(
     seconds = time.perf_counter() - start
     index = getattr(X, "index", None)  # of sparse rows there is none
     classifier.findings_ = tuple(
-        replace(finding, rows=() if index is None else tuple(index[list(finding.rows)].tolist()))
+        replace(finding, rows=() if index is None else tuple(sorted(index[list(finding.rows)])))
         for finding in classifier.findings_
     )
     for warning in caught:
