@@ -115,7 +115,8 @@ def _auc_of_tree(values: Array, codes: Codes, are_levels: bool) -> float:
     n_classes = int(codes.max()) + 1
     tree = DecisionTreeClassifier(max_leaf_nodes=max(_N_LEAVES, 2 * n_classes), random_state=0)
     shares = np.empty((len(codes), n_classes))
-    column = values[:, None]
+    # The numbers of the tree are float32, which would overflow and merge others.
+    column = np.unique(values, return_inverse=True)[1][:, None]
     for train, test in StratifiedKFold(_N_FOLDS).split(column, codes):
         if are_levels:
             known = np.isin(np.arange(len(codes)), train)
