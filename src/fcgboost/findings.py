@@ -27,8 +27,8 @@ class Finding:
     Parameters
     ----------
     kind : str
-        What it is: "leak", "id", "text", "list", "constant", "empty", "useless", "reading",
-        "levels", "labels", "quantity", "duplicates", "classes" or "fit".
+        What it is: "leak", "row number", "id", "text", "list", "constant", "empty", "useless",
+        "reading", "levels", "labels", "quantity", "duplicates", "classes" or "fit".
     text : str
     columns : tuple of str, default=()
         The columns it is about.

@@ -28,6 +28,7 @@ LEAKS = {
     "a gap": (np.where(Y == 1, np.nan, NOISE), Y, False),
     "a rare class": (RARE * 9.0 + RNG.uniform(size=N), RARE, False),
     "levels": ((RNG.integers(0, 100, N) * 2 + Y) * 7 % 200, Y, True),
+    "huge numbers": (np.where(Y == 1, 1e300, -1e300), Y, False),
     "five classes": (MANY * 2.0 + RNG.uniform(size=N), MANY, False),
     "levels of five classes": ((RNG.integers(0, 20, N) * 5 + MANY) * 3 % 100, MANY, True),
 }
