@@ -22,7 +22,7 @@ _N_JUDGED = 10_000
 _N_AT_ONCE = 64
 _N_LEAVES = 8
 _N_FOLDS = 5
-_LARGEST = 1e38
+_LARGEST = 1e30
 # Classes with fewer rows say little about a column.
 _LEAST_OF_CLASS = 10
 
@@ -116,7 +116,7 @@ def _auc_of_tree(values: Array, codes: Codes, are_levels: bool) -> float:
     n_classes = int(codes.max()) + 1
     tree = DecisionTreeClassifier(max_leaf_nodes=max(_N_LEAVES, 2 * n_classes), random_state=0)
     shares = np.empty((len(codes), n_classes))
-    # The numbers of scikit-learn's trees are float32.
+    # scikit-learn adds up the numbers of its trees as float32.
     column = np.clip(values, -_LARGEST, _LARGEST)[:, None]
     for train, test in StratifiedKFold(_N_FOLDS).split(column, codes):
         if are_levels:
