@@ -271,7 +271,7 @@ def prepare(
         data.table_columns,
         last,
     )
-    findings = _findings_in(data)
+    findings = findings_in(data)
     if settings.validation_fraction is not None:
         data = _held_out(data, groups, settings.validation_fraction, state.key)
     n_folds = _n_folds(settings, data)
@@ -300,7 +300,7 @@ def prepare(
     )
 
 
-def _findings_in(data: Data) -> list[Finding]:
+def findings_in(data: Data) -> list[Finding]:
     """Return what users should know about training rows and their labels."""
     rows = data.given
     columns = data.table_columns
