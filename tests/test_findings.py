@@ -99,7 +99,7 @@ def test_row_numbers_and_ids_are_left_out_of_frames_unless_kept() -> None:
     np.testing.assert_array_equal(
         model.decision_function(X.assign(n=0.5, id=None)), model.decision_function(X)
     )
-    kept = fitted(X, keep_columns=["n"])
+    kept = fitted(X, keep_columns=np.array(["n"]))
     assert kept.columns_[2].n_outputs == 1
     assert "id" in kinds(kept)
 

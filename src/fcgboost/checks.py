@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numbers
 import warnings
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -206,7 +206,7 @@ def _check_table(
 def left_out_of(estimator: BaseEstimator, names: Sequence[str]) -> dict[str, Collection[str]]:
     """Return what is left out of each column of a frame, if it is that: ids, for example."""
     kept = [] if estimator.keep_columns is None else estimator.keep_columns
-    if isinstance(kept, str):
+    if isinstance(kept, str) or not isinstance(kept, Iterable):
         raise ValueError(f"keep_columns must be None or a list of names, got {kept!r}.")
     for name in kept:
         if name not in names:
@@ -242,7 +242,7 @@ def keep_table_columns(
 ) -> None:
     """Store how columns are read (None for plain numbers), and the findings on them."""
     table_columns = tuple(column for column, _ in learned)
-    kept = estimator.keep_columns or ()
+    kept = [] if estimator.keep_columns is None else list(estimator.keep_columns)
     findings = tuple(
         finding
         for column, of_column in learned
