@@ -71,7 +71,7 @@ class DaskFCGBoostClassifier(FCGBoostClassifier):
     Notes
     -----
     Rows are not divided into folds: ``dictionary="auto"`` means "fast", which holds one part out,
-    and `cv` is "auto" or None. `notes_` does not say which columns look like row numbers.
+    and `cv` is "auto" or None. `findings_` are about text, dates and ids only; row numbers stay.
 
     If a worker is lost, its partitions are loaded again and the fit continues. If the client's
     process is lost, so is the fit.

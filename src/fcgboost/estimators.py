@@ -165,6 +165,10 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
     dayfirst : bool or None, default=None
         Whether 03/04/2020 means 3 April (True) or 4 March (False); None treats such text as
         categories.
+    keep_columns : list of str or None, default=None
+        Columns of a frame that are used even if they look like row numbers or ids, which are left
+        out otherwise: whole numbers that count the rows (unless `cv` is a splitter or an iterable,
+        which may follow them), and text of which no value occurs twice. Arrays keep all columns.
     metrics : str, callable, list of str, dict or None, default=None
         Scores of the training and held-out rows of each member to record for every step, in
         ``trace_.metrics`` or ``members_[i].trace.metrics``:
@@ -222,8 +226,12 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
     columns_ : tuple of Column
         How each column of X was read (`NumberColumn` or `CategoryColumn`), and encoded for the
         first member that uses it; empty for sparse X.
+    findings_ : tuple of Finding
+        What may not be what it seems: columns that are left out, that alone predict the label or
+        hold one value, rows that differ in the label alone, labels that look alike. A `Finding` has
+        a `kind`, `columns`, `rows` (some, from 0) and a `text`.
     notes_ : tuple of str
-        Remarks on columns that may not be what they seem.
+        The same in sentences, which count rows from 1.
     about_ : dict
         Metadata from the model file, for a loaded model; otherwise empty.
 
@@ -279,6 +287,7 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
     time_limit: float | None = None
     categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype"
     dayfirst: bool | None = None
+    keep_columns: Sequence[str] | None = None
     metrics: Metrics = None
 
     @with_callbacks
@@ -348,6 +357,8 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
         for name in _OUT_OF_FOLD:
             self.__dict__.pop(name, None)
         self.__dict__.update(job.run(self.stopping_rules(), arguments, limit))
-        self.notes_ = (*vars(self).get("notes_", ()), *job.notes)
+        self.findings_ += tuple(job.findings)
         if self._table_columns_ is not None:
-            self.notes_ += tuple(left_out(self.columns_))
+            are_said = {finding.columns for finding in self.findings_ if finding.kind == "text"}
+            others = left_out(self.columns_)
+            self.findings_ += tuple(f for f in others if f.columns not in are_said)

@@ -31,6 +31,7 @@ from fcgboost.arrays import (
 )
 from fcgboost.calibration import PowerLink, has_probability, labels_of, probabilities_of
 from fcgboost.files import write_whole
+from fcgboost.findings import Finding
 from fcgboost.greedy.path import Trace
 from fcgboost.losses import Loss
 from fcgboost.members import Member, Members, decision_of, staged_decision_of
@@ -71,7 +72,7 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
     loss: str | Loss
     classes_: ClassLabels
     members_: tuple[Member, ...]
-    notes_: tuple[str, ...]
+    findings_: tuple[Finding, ...]
     # The theory's number of steps for the training data.
     _k0_: int
     link: str
@@ -188,6 +189,12 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
                 "saved only. Use sklearn.inspection.permutation_importance."
             )
         return loaded.importances.copy()
+
+    @property
+    def notes_(self) -> tuple[str, ...]:
+        """What users should know, in sentences."""
+        self._fitted()
+        return tuple(map(str, self.findings_))
 
     @property
     def about_(self) -> dict[str, Any]:

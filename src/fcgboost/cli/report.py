@@ -29,9 +29,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--row",
-        type=arguments.whole,
+        type=arguments.count,
         metavar="N",
-        help="the row of DATA to explain, counted from 0 (default: the worst mistake)",
+        help="the row of DATA to explain, counted from 1 (default: the worst mistake)",
     )
 
 
@@ -59,7 +59,7 @@ def run(options: argparse.Namespace) -> None:
         model,
         batch.X,
         batch.y,
-        row=options.row,
+        row=None if options.row is None else options.row - 1,
     )
     facts = {"out": str(page), "bytes": page.stat().st_size}
     console.print_result(options, facts, f"Report: {page}")

@@ -14,17 +14,16 @@ from pyarrow import compute
 from scipy import sparse
 
 from fcgboost.arrays import ClassLabels, Flags, Rows
+from fcgboost.findings import find_quantity
 from fcgboost.rows.limits import Source, explained
 from fcgboost.rows.texts import Dialect, Strays, label_texts, labels_of, values_for, values_of
 from fcgboost.tables import Column
-from fcgboost.tables.learning import learn_column, wanted_kinds
-from fcgboost.tables.opening import closest, is_table
+from fcgboost.tables.learning import wanted_kinds
+from fcgboost.tables.opening import closest
 from fcgboost.wording import shortened
 
 #: Columns that messages list.
 _N_SHOWN = 100
-#: A number with more different values is a quantity, not a class.
-_MANY_CLASSES = 100
 #: The bytes that a column takes, however few rows it has.
 _PER_COLUMN = 2**12
 #: The bytes that a cell takes at least, and a field of text until it is known what it holds.
@@ -124,10 +123,6 @@ class RowFile:
         if len(rows) > 0:
             cell = f"row {rows[0] + 1}, column {numbers.columns[columns[0]]!r}"
             raise ValueError(f"{self.name}, {cell}: the number is infinite.")
-        if not is_table(X):  # numbers alone, which no fit looks at one by one
-            for name in X:
-                for note in learn_column(name, X[name]).notes:
-                    self.source.tell(note)
         return X, y
 
     def batches(
@@ -236,12 +231,8 @@ def class_labels(y: ClassLabels) -> ClassLabels:
         if is_whole and np.abs(labels).max() < 2.0**53:
             # Whole numbers that were read as floats because some were missing.
             labels = labels.astype(np.int64)
-    n_classes = len(np.unique(labels))
-    if labels.dtype.kind in "iuf" and n_classes > _MANY_CLASSES:
-        raise ValueError(
-            f"The target has {n_classes} different numbers, so it looks like a quantity. fcgboost "
-            "predicts classes: cut it into a few first."
-        )
+    for finding in find_quantity(np.unique(labels), len(labels)):
+        raise ValueError(str(finding))
     return labels
 
 

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fcgboost.findings import Finding, find_alike
 from fcgboost.tables import cells
 from fcgboost.tables.cells import Array, Cells, ColumnError, ColumnLike, Style
 from fcgboost.tables.columns import (
+    MAKE_NUMBERS,
+    REASONS,
     CategoryColumn,
     Column,
     NumberColumn,
@@ -27,11 +30,15 @@ from fcgboost.tables.dates import PARTS, part_of_date
 #: What a column is to be: what its type says, a category, or a number.
 Wanted = Literal["from_dtype", "category", "number"]
 
+#: Kinds of columns of a frame that are left out unless the user keeps them.
+IDS = frozenset({"row number", "id", "text", "list"})
 #: A column of texts holds numbers with strays if at least MIN_NUMBERS of its values and a share of
 #: _MIN_SHARE are numbers.
 MIN_NUMBERS = 20
 _MIN_SHARE = 0.95
 _MAX_SHOWN = 3
+# Text has many distinct cells of several words each, in the mean.
+_MIN_WORDS = 3.0
 PLURALS: dict[Unit, str] = {"number": "numbers", "days": "dates"}
 _DIGITS = r"[-+]?\d[\d,.' \u00a0]*"
 #: What people would read as a date or a number, with advice.
@@ -97,20 +104,33 @@ class LevelCounts:
                     return unit, style
         return None
 
+    @property
+    def are_distinct(self) -> bool:
+        """Return whether no value occurs twice among enough of them."""
+        return MIN_NUMBERS <= len(self.counts) == self.counts.total()
+
+    @property
+    def are_text(self) -> bool:
+        """Return whether most cells are distinct and have several words."""
+        n_words = sum(len(text.split()) for text in self.counts)
+        n = len(self.counts)
+        is_long = n_words >= _MIN_WORDS * n
+        return is_long and n >= MIN_NUMBERS and 2 * n > self.counts.total()
+
 
 class LearnedColumn(NamedTuple):
-    """How a column is read, one number for each of its cells, and notes for the user."""
+    """How a column is read, one number for each of its cells, and what users should know."""
 
     column: Column
     numbers: Array
-    notes: list[str]
+    findings: list[Finding]
 
 
 class ChosenColumn(NamedTuple):
-    """How a column is read, and notes for the user."""
+    """How a column is read, and what users should know."""
 
     column: Column
-    notes: list[str]
+    findings: list[Finding]
 
 
 def learn_column(
@@ -118,31 +138,50 @@ def learn_column(
     raw: ColumnLike,
     wanted: Wanted = "from_dtype",
     dayfirst: bool | None = None,
+    leaves_out: Collection[str] = (),
 ) -> LearnedColumn:
-    """Decide what a column holds, and read it; stray texts are an error."""
+    """Decide what a column holds, and read it; stray texts are an error.
+
+    `leaves_out` are those of `IDS` that are left out.
+    """
     wanted = declared(wanted, getattr(raw, "dtype", None) or getattr(raw, "type", ""))
-    with cells.reading(name):
-        values = cells.read_column(raw)
-    notes: list[str] = []
     column: Column
+    try:
+        with cells.reading(name):
+            values = cells.read_column(raw)
+    except cells.SeveralValuesError:
+        if "list" not in leaves_out:
+            raise
+        column = SkippedColumn(name, REASONS["list"])
+        return LearnedColumn(column, column.read(raw), [])
+    findings: list[Finding] = []
     if wanted == "category" or isinstance(values, Cells):
         with cells.reading(name):
             levels = LevelCounts.of(values)
-        column, notes = choose_column(
+        column, findings = choose_column(
             name,
             levels=levels,
             wanted=wanted,
             dayfirst=dayfirst,
+            leaves_out=leaves_out,
         )
     else:
         column = NumberColumn(name, unit=unit_of_dtype(values.dtype) or "number")
-        if _is_row_number(values):
-            notes = [f"{name!r} looks like a row number: drop it if it is one."]
-    numbers = column.read(values)
+    numbers = column.read(raw if isinstance(column, SkippedColumn) else values)
+    looks = ""
+    if isinstance(column, NumberColumn) and column.unit == "number":
+        # Large whole numbers are distinct before they are floats.
+        looks = row_number(numbers if isinstance(values, Cells) else values)
+    if looks == "counts" and "row number" in leaves_out:
+        column = SkippedColumn(name, REASONS["row number"])
+        return LearnedColumn(column, column.read(raw), [])
+    if looks:
+        text = f"{name!r} looks like a row number: drop it if it is one."
+        findings.append(Finding("row number", text, (name,)))
     # A column that is all missing in training carries no information.
-    if len(numbers) > 0 and np.isnan(numbers).all():
+    if not isinstance(column, SkippedColumn) and len(numbers) > 0 and np.isnan(numbers).all():
         column = SkippedColumn(name)
-    return LearnedColumn(column, numbers, notes)
+    return LearnedColumn(column, numbers, findings)
 
 
 def choose_column(
@@ -150,13 +189,14 @@ def choose_column(
     levels: LevelCounts,
     wanted: Wanted,
     dayfirst: bool | None = None,
+    leaves_out: Collection[str] = (),
 ) -> ChosenColumn:
     """Decide how a column with these levels is read, as `learn_column` does."""
     if not levels.units:
         return ChosenColumn(SkippedColumn(name), [])
     category = CategoryColumn(name, tuple(sorted(levels.counts)))
     if wanted == "category":
-        return ChosenColumn(category, [])
+        return _as_category(category, levels, leaves_out)
     if levels.units in ({"number"}, {"days"}):
         column = NumberColumn(name, unit="days" if "days" in levels.units else "number")
         return ChosenColumn(column, [])
@@ -166,7 +206,7 @@ def choose_column(
         words = PLURALS[unit]
         note = f"{name!r} holds {words} as text: they are read as {words}."
         column = NumberColumn(name, unit=unit, style=style)
-        return ChosenColumn(column, [note])
+        return ChosenColumn(column, [Finding("reading", note, (name,))])
     main_unit = almost_all(levels)
     if main_unit is not None:
         raise ColumnError(
@@ -179,7 +219,24 @@ def choose_column(
             f"Column {name!r} holds text, such as {text!r}, and is not among categorical_features: "
             "list it there, use categorical_features='from_dtype', or leave the column out."
         )
-    return ChosenColumn(category, _describe_looks(name, levels))
+    chosen = _as_category(category, levels, leaves_out)
+    return ChosenColumn(chosen.column, chosen.findings + _describe_looks(name, levels))
+
+
+def _as_category(
+    category: CategoryColumn,
+    levels: LevelCounts,
+    leaves_out: Collection[str],
+) -> ChosenColumn:
+    """Return a category, or leave it out because its levels tell every row apart."""
+    name = category.name
+    kind = "text" if levels.are_text else "id"
+    if kind in leaves_out and levels.are_distinct:
+        return ChosenColumn(SkippedColumn(name, REASONS[kind]), [])
+    if levels.are_text:
+        note = f"{name!r} is read as a category, but it is text. {MAKE_NUMBERS}"
+        return ChosenColumn(category, [Finding("text", note, (name,))])
+    return ChosenColumn(category, find_alike(category.levels, name))
 
 
 def wanted_kinds(setting: object, names: list[str], has_names: bool) -> list[Wanted]:
@@ -296,17 +353,23 @@ def _median(present: Array) -> float:
     return float(2.0 * np.median(present / 2.0)) if len(present) else 0.0
 
 
-def _is_row_number(values: NDArray[np.generic]) -> bool:
-    """Return whether values look like row numbers, or a part of them."""
+def row_number(values: NDArray[Any]) -> Literal["", "counts", "ordered"]:
+    """Return "counts" if whole numbers count rows, some of which may be missing now.
+
+    "ordered" are others that rise or fall from row to row; "" is anything else.
+    """
     n = len(values)
     if n < MIN_NUMBERS or values.dtype.kind not in "iuf":
-        return False
-    ordered = np.unique(values)
-    are_whole = np.isfinite(ordered) & (ordered == np.floor(ordered))
-    if len(ordered) < n or not are_whole.all():
-        return False
-    is_dense = int(ordered[-1]) - int(ordered[0]) < 2 * n
-    return is_dense or bool((values == ordered).all() or (values == ordered[::-1]).all())
+        return ""
+    if not (np.isfinite(values) & (values == np.floor(values))).all():
+        return ""
+    low = int(values.min())
+    if n - 1 <= int(values.max()) - low < 2 * n:
+        counts = np.bincount((values - values.dtype.type(low)).astype(np.int64))
+        return "counts" if counts.max() == 1 else ""
+    is_rising = (values[1:] > values[:-1]).all()
+    is_falling = (values[1:] < values[:-1]).all()
+    return "ordered" if is_rising or is_falling else ""
 
 
 def almost_all(levels: LevelCounts) -> Unit | None:
@@ -327,7 +390,7 @@ def _describe_strays(name: str, levels: LevelCounts, unit: Unit) -> str:
     return f"{name!r}: {counts}, but not {shown}{rest}"
 
 
-def _describe_looks(name: str, levels: LevelCounts) -> list[str]:
+def _describe_looks(name: str, levels: LevelCounts) -> list[Finding]:
     """Return a note on texts that look like numbers or dates but are not written as such."""
     n_present = levels.counts.total()
     for dtype, (pattern, advice) in _LOOKS.items():
@@ -335,8 +398,9 @@ def _describe_looks(name: str, levels: LevelCounts) -> list[str]:
         odd = [t for t, of in levels.dtypes.items() if of is None and re.fullmatch(pattern, t)]
         n_odd = sum(levels.counts[text] for text in odd)
         if odd and n_odd + levels.n_of(dtype) >= _MIN_SHARE * n_present:
-            return [
+            note = (
                 f"{name!r}: texts such as {odd[0]!r} look like {words} but are read as categories; "
                 f"{advice}."
-            ]
+            )
+            return [Finding("reading", note, (name,))]
     return []

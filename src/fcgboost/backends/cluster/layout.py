@@ -20,6 +20,7 @@ from fcgboost.checks import check_columns, check_labels, class_weights, warn_of_
 from fcgboost.designs.base import Array
 from fcgboost.designs.outliers import find_limits
 from fcgboost.dictionaries import Dictionary
+from fcgboost.findings import Finding
 from fcgboost.greedy.path import StepScore
 from fcgboost.greedy.schemes import FullyCorrective
 from fcgboost.losses import CurvedLoss
@@ -127,12 +128,12 @@ def prepare(
     )
     if settings.is_crossfitted and validation is None:
         rows.hold_out(state.key)
-    notes = [_FAST] if settings.is_crossfitted and validation is None else []
+    is_fast = settings.is_crossfitted and validation is None
     return Job(
         kinds,
         rows,
         state,
-        notes,
+        [Finding("fit", _FAST)] if is_fast else [],
     )
 
 
