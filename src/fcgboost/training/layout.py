@@ -232,6 +232,17 @@ class MemoryRows(FitRows):
         with np.errstate(invalid="ignore"):
             return np.asarray(sums / counts[:, None])
 
+    def judged(self) -> list[Codes]:
+        """Return the positions of the rows given that each split judges."""
+        data = self.data
+        judged = []
+        for split, uncounted in zip(self.splits, self.uncounted, strict=True):
+            test = split.test
+            if self.divided is data.train:
+                test = np.flatnonzero(np.isin(data.train.positions, test))
+            judged.append(np.append(data.kept[np.unique(test)], data.others[uncounted]))
+        return judged
+
     def as_given(self, decision: Array) -> Array:
         """Return what `out_of_fold` returns in the order of the rows given."""
         data = self.data

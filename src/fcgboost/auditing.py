@@ -1,0 +1,264 @@
+"""Audits of labels: which are suspicious, why, and how many are wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils import _safe_indexing
+
+from fcgboost.arrays import Array, ClassLabels, Codes, Flags, Labels, Rows, Weights, is_sparse
+from fcgboost.checks import RandomState, check_number, check_rows, to_host
+from fcgboost.estimators import FCGBoostClassifier
+from fcgboost.explanation import Explanation, explain
+from fcgboost.label_noise import LabelNoise, WrongLabels
+from fcgboost.members import Members
+from fcgboost.prediction import BaseFCGBoost, twin_of
+from fcgboost.training.folds import n_folds_for
+from fcgboost.training.labels import JudgedLabels, codes_among, digests_of
+from fcgboost.training.settings import CrossValidation
+from fcgboost.wording import count, fixed, listed, number, shortened, text_table
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+__all__ = ["Audit", "audit"]
+
+# How many suspicious rows a text shows.
+_N_SHOWN = 10
+# Folds of rows that a fit would not divide.
+_FEWEST_FOLDS = 3
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Audit:
+    """What models that have not seen a row say of its label, for all rows as given.
+
+    Attributes
+    ----------
+    label_quality : ndarray of shape (n_samples,)
+        The probability that the label is the true one; NaN for rows that no fold judged.
+    label_probability : ndarray of shape (n_samples,)
+        The probability of the label at this row, which says nothing of rates of wrong labels; NaN
+        for rows that no fold judged.
+    is_label_issue : ndarray of shape (n_samples,)
+        Whether another class is more probably true. Never for trusted rows.
+    suspects : ndarray of shape (n_issues,)
+        The positions of the rows with such labels, the most suspicious first.
+    noise : LabelNoise
+        The estimated rates of wrong labels.
+    findings : tuple of str
+        Remarks on the columns.
+    classifier : FCGBoostClassifier
+        What judged the labels.
+    """
+
+    classifier: BaseFCGBoost
+    X: Rows = field()
+    y: Labels = field()
+    findings: tuple[str, ...]
+
+    @property
+    def _judged(self) -> JudgedLabels:
+        judged: JudgedLabels = self.classifier._judged_labels_
+        return judged
+
+    @property
+    def noise(self) -> LabelNoise:
+        """The estimated rates of wrong labels."""
+        return self._judged.noise
+
+    @property
+    def label_quality(self) -> Array:
+        """The probabilities that labels are true."""
+        return self._judged.quality
+
+    @property
+    def label_probability(self) -> Array:
+        """The probabilities of the labels."""
+        codes = self._judged.codes
+        p = self._judged.p[np.arange(len(codes)), codes]
+        return np.where(codes < 0, np.nan, p)
+
+    @property
+    def is_label_issue(self) -> Flags:
+        """Whether another class is more probably true."""
+        likely = self._judged.likely
+        return np.asarray((likely >= 0) & (likely != self._judged.codes))
+
+    @property
+    def ranking(self) -> Codes:
+        """The positions of all rows that were judged and are not trusted, worst labels first."""
+        order = np.argsort(self.label_quality, kind="stable")
+        is_ranked = ~np.isnan(self.label_quality) & ~self._judged.trusted
+        return np.asarray(order[is_ranked[order]])
+
+    @property
+    def suspects(self) -> Codes:
+        """The positions of rows whose labels are probably wrong, the most suspicious first."""
+        ranking = self.ranking
+        return np.asarray(ranking[self.is_label_issue[ranking]])
+
+    @property
+    def wrong(self) -> WrongLabels:
+        """The share of wrong labels: `share`, `low`, `high` and `is_known`."""
+        return self.noise.wrong()
+
+    @property
+    def wrong_by_class(self) -> dict[Any, WrongLabels]:
+        """The share of wrong labels among those of each class."""
+        classes = self.classifier.classes_.tolist()
+        return {label: self.noise.wrong(code) for code, label in enumerate(classes)}
+
+    def to_frame(self) -> DataFrame:
+        """Return a data frame with the index of X or y and a row for each of theirs.
+
+        Its columns are `given_label`, `predicted_label` (the class that is most probably true, given
+        the label), `label_quality`, `label_probability` and `is_label_issue`.
+        """
+        import pandas as pd
+
+        index = getattr(self.X, "index", getattr(self.y, "index", None))
+        if not isinstance(index, pd.Index):
+            index = None
+        likely = self._judged.likely
+        predicted = pd.Series(self._labels(likely), index, dtype=self.classifier.classes_.dtype)
+        columns = {
+            "given_label": np.ravel(to_host(self.y)),
+            "predicted_label": predicted if (likely >= 0).all() else predicted.where(likely >= 0),
+            "label_quality": self.label_quality,
+            "label_probability": self.label_probability,
+            "is_label_issue": self.is_label_issue,
+        }
+        return pd.DataFrame(columns, index)
+
+    def explain(self, n_rows: int = 50) -> Explanation:
+        """Return what each column adds to the out-of-fold decision values of suspicious rows.
+
+        Of the first rows of `ranking`, in its order: Shapley values by the members that have not
+        seen the row. With the base value they sum to its value in `oof_decision_function_`.
+        """
+        check_number("n_rows", n_rows, 1, whole=True)
+        return self._explained(self.ranking[:n_rows])
+
+    def reasons(self, n_rows: int = 50, n_columns: int = 3) -> list[str]:
+        """Say which columns speak most against the labels of the first rows of `ranking`.
+
+        Texts such as "age = 61 (+0.42)": how much a column adds to the decision value of the class
+        that is most probably true; with several classes, in comparison with that of the label.
+        """
+        explanation = self.explain(n_rows)
+        rows = self.ranking[:n_rows]
+        likely = self._judged.likely[rows]
+        values, _ = explanation.towards(likely)
+        if len(self.classifier.classes_) > 2:
+            values = values - explanation.towards(self._judged.codes[rows])[0]
+        cells = _cells(explanation.data)
+        texts = []
+        for row, added in enumerate(values):
+            first = np.argsort(-added, kind="stable")[:n_columns]
+            texts.append(
+                ", ".join(
+                    f"{explanation.feature_names[j]} = {_cell(cells[row, j])} "
+                    f"(+{fixed(added[j], 2)})"
+                    for j in first
+                    if added[j] > 0.0
+                )
+            )
+        return texts
+
+    def _explained(self, rows: Codes) -> Explanation:
+        """Explain rows by the members that have not seen them; the mean over folds, if several."""
+        judged = self._judged
+        if not judged.are_members:
+            raise ValueError(
+                "The models that judged the labels are no members of this classifier, so that "
+                "there are no reasons: fit it with ensemble=True, or call fcgboost.audit(X, y)."
+            )
+        n_folds = len(judged.folds)
+        parts = []
+        places = []
+        for fold, members in enumerate(judged.folds):
+            among = np.flatnonzero(np.isin(rows, members))
+            if not len(among):
+                continue
+            classifier = twin_of(self.classifier)
+            own = self.classifier.members_[fold::n_folds]
+            total = sum(member.weight for member in own)
+            classifier.members_ = Members(
+                replace(member, weight=member.weight / total) for member in own
+            )
+            background = self.classifier._background()
+            X = _safe_indexing(to_host(self.X), rows[among])
+            parts.append(explain(classifier, X, background))
+            places.append(among)
+        counts = np.bincount(np.concatenate(places), minlength=len(rows))
+        values = _sums([part.values for part in parts], places, counts)
+        base_values = _sums([part.base_values for part in parts], places, counts)
+        errors = _sums([part.errors for part in parts], places, counts)
+        return Explanation(
+            values,
+            base_values=base_values,
+            data=_safe_indexing(to_host(self.X), rows),
+            feature_names=parts[0].feature_names,
+            errors=errors,
+        )
+
+    def _labels(self, codes: Codes) -> ClassLabels:
+        return np.asarray(self.classifier.classes_[codes])
+
+    def _summary(self) -> list[str]:
+        n_rows = len(self.label_quality)
+        lines = [
+            f"{count(len(self.suspects), 'suspicious label')} among {count(n_rows, 'row')}",
+            f"wrong labels: {self.wrong}",
+        ]
+        n_unjudged = int(np.isnan(self.label_quality).sum())
+        if n_unjudged:
+            lines.append(f"{count(n_unjudged, 'row')} judged by no fold")
+        return lines
+
+    def _tables(self) -> Sequence[tuple[list[str], list[list[str]]]]:
+        """Return heads and rows of the tables of a text: classes, and the first suspects."""
+        codes = self._judged.codes
+        classes = [
+            [shortened(str(label)), f"{np.count_nonzero(codes == code):,}", str(wrong)]
+            for code, (label, wrong) in enumerate(self.wrong_by_class.items())
+        ]
+        rows = self.suspects[:_N_SHOWN]
+        suspects = [
+            [str(row), shortened(str(given)), shortened(str(likely)), f"{quality:.3f}"]
+            for row, given, likely, quality in zip(
+                rows.tolist(),
+                self._labels(codes[rows]).tolist(),
+                self._labels(self._judged.likely[rows]).tolist(),
+                self.label_quality[rows].tolist(),
+                strict=True,
+            )
+        ]
+        return [
+            (["label", "rows", "wrong"], classes),
+            (["row", "given", "more likely", "label quality"], suspects),
+        ]
+
+    def __repr__(self) -> str:
+        tables = [text_table(head, rows) for head, rows in self._tables() if rows]
+        return "\n\n".join(["\n".join(["Audit: " + self._summary()[0], *self._summary()[1:]]), *tables, "\n".join(self.findings)]).rstrip()
+
+    def _repr_html_(self) -> str:
+        """Return what notebooks show."""
+        summary = "".join(f"<p>{escape(line)}</p>" for line in self._summary())
+        tables = []
+        for head, rows in self._tables():
+            cells = "".join(f"<th>{escape(name)}</th>" for name in head)
+            lines = "".join(
+                "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>"
+                for row in rows
+            )
+            tables.append(f"<table><thead><tr>{cells}</tr></thead><tbody>{lines}</tbody></table>")
+        findings = "".join(f"<li>{escape(text)}</li>" for text in self.findings)
+        return f"<div>{summary}{''.join(tables)}<ul>{findings}</ul></div>"
