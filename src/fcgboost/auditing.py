@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import _safe_indexing
 
 from fcgboost.arrays import Array, ClassLabels, Codes, Flags, Labels, Rows, Weights, is_sparse
-from fcgboost.checks import RandomState, check_number, check_rows, to_host
+from fcgboost.checks import RandomState, check_labels, check_number, check_rows, to_host
 from fcgboost.estimators import FCGBoostClassifier
 from fcgboost.explanation import Explanation, explain
 from fcgboost.label_noise import LabelNoise, WrongLabels
@@ -21,7 +21,7 @@ from fcgboost.prediction import BaseFCGBoost, twin_of
 from fcgboost.training.folds import n_folds_for
 from fcgboost.training.labels import JudgedLabels, codes_among, digests_of
 from fcgboost.training.settings import CrossValidation
-from fcgboost.wording import count, fixed, listed, number, shortened, text_table
+from fcgboost.wording import count, fixed, number, shortened, text_table
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -58,9 +58,9 @@ class Audit:
     """
 
     classifier: BaseFCGBoost
-    X: Rows = field()
-    y: Labels = field()
-    findings: tuple[str, ...]
+    X: Rows
+    y: Labels
+    findings: tuple[str, ...] = ()
 
     @property
     def _judged(self) -> JudgedLabels:
@@ -117,8 +117,8 @@ class Audit:
     def to_frame(self) -> DataFrame:
         """Return a data frame with the index of X or y and a row for each of theirs.
 
-        Its columns are `given_label`, `predicted_label` (the class that is most probably true, given
-        the label), `label_quality`, `label_probability` and `is_label_issue`.
+        Its columns are `given_label`, `predicted_label` (the class that is most probably true,
+        given the label), `label_quality`, `label_probability` and `is_label_issue`.
         """
         import pandas as pd
 
@@ -179,34 +179,31 @@ class Audit:
                 "The models that judged the labels are no members of this classifier, so that "
                 "there are no reasons: fit it with ensemble=True, or call fcgboost.audit(X, y)."
             )
-        n_folds = len(judged.folds)
+        X = to_host(self.X)
         parts = []
         places = []
-        for fold, members in enumerate(judged.folds):
-            among = np.flatnonzero(np.isin(rows, members))
-            if not len(among):
-                continue
-            classifier = twin_of(self.classifier)
-            own = self.classifier.members_[fold::n_folds]
-            total = sum(member.weight for member in own)
-            classifier.members_ = Members(
-                replace(member, weight=member.weight / total) for member in own
-            )
-            background = self.classifier._background()
-            X = _safe_indexing(to_host(self.X), rows[among])
-            parts.append(explain(classifier, X, background))
-            places.append(among)
-        counts = np.bincount(np.concatenate(places), minlength=len(rows))
-        values = _sums([part.values for part in parts], places, counts)
-        base_values = _sums([part.base_values for part in parts], places, counts)
-        errors = _sums([part.errors for part in parts], places, counts)
+        for fold, among in enumerate(judged.folds):
+            place = np.flatnonzero(np.isin(rows, among))
+            if len(place):
+                parts.append(explain(self._judge(fold), _safe_indexing(X, rows[place])))
+                places.append(place)
         return Explanation(
-            values,
-            base_values=base_values,
-            data=_safe_indexing(to_host(self.X), rows),
+            _mean([part.values for part in parts], places),
+            base_values=_mean([part.base_values for part in parts], places),
+            data=_safe_indexing(X, rows),
             feature_names=parts[0].feature_names,
-            errors=errors,
+            errors=_mean([part.errors for part in parts], places),
         )
+
+    def _judge(self, fold: int) -> BaseFCGBoost:
+        """Return the classifier of the members that have not seen a fold."""
+        judge = twin_of(self.classifier)
+        members = judge.members_[fold :: len(self._judged.folds)]
+        total = sum(member.weight for member in members)
+        judge.members_ = Members(
+            replace(member, weight=member.weight / total) for member in members
+        )
+        return judge
 
     def _labels(self, codes: Codes) -> ClassLabels:
         return np.asarray(self.classifier.classes_[codes])
@@ -247,7 +244,7 @@ class Audit:
 
     def __repr__(self) -> str:
         tables = [text_table(head, rows) for head, rows in self._tables() if rows]
-        return "\n\n".join(["\n".join(["Audit: " + self._summary()[0], *self._summary()[1:]]), *tables, "\n".join(self.findings)]).rstrip()
+        return "\n\n".join(["\n".join(self._summary()), *tables, *self.findings])
 
     def _repr_html_(self) -> str:
         """Return what notebooks show."""
@@ -262,3 +259,124 @@ class Audit:
             tables.append(f"<table><thead><tr>{cells}</tr></thead><tbody>{lines}</tbody></table>")
         findings = "".join(f"<li>{escape(text)}</li>" for text in self.findings)
         return f"<div>{summary}{''.join(tables)}<ul>{findings}</ul></div>"
+
+
+def audit(
+    X: Rows,
+    y: Labels,
+    *,
+    cv: CrossValidation = "auto",
+    groups: ArrayLike | None = None,
+    sample_weight: Weights = None,
+    trusted: ArrayLike | None = None,
+    random_state: RandomState = 0,
+    n_jobs: int | None = None,
+    verbose: int = 0,
+) -> Audit:
+    """Find labels that are probably wrong, say why, and estimate how many are.
+
+    The default classifier is fitted in folds, and members that have not seen a row judge its label.
+    `FCGBoostClassifier(...).fit(X, y).audit(X, y)` does so with other settings.
+
+    Parameters
+    ----------
+    X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
+    y : array-like of shape (n_samples,)
+    cv : "auto", int, splitter or iterable, default="auto"
+        The folds, as in `FCGBoostClassifier`, but at least three however large X is.
+    groups : array-like of shape (n_samples,), default=None
+        Rows of a group, such as all records of a person, are judged together.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Counts: a row of weight 2 is like two equal rows.
+    trusted : array-like of bool of shape (n_samples,), default=None
+        Rows whose labels are certain, for example because they were checked: they are no suspects,
+        and rates of wrong labels count them as right.
+    random_state : int, RandomState or None, default=0
+        Seed of the folds and of all draws.
+    n_jobs : int or None, default=None
+        Number of threads; None is all cores.
+    verbose : int, default=0
+        1 shows progress on standard error.
+
+    Returns
+    -------
+    Audit
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> import fcgboost
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> wrong = np.arange(5, 569, 20)
+    >>> y[wrong] = 1 - y[wrong]
+    >>> audit = fcgboost.audit(X, y)
+    >>> float(np.isin(audit.suspects[:20], wrong).mean())
+    1.0
+    """
+    if cv is None:
+        raise ValueError("cv=None has no folds, which judge the labels: use 'auto' or a number.")
+    if isinstance(cv, str) and cv == "auto":
+        classes, _ = check_labels(y)
+        n_outputs = 1 if len(classes) == 2 else len(classes)
+        n_rows, n_columns = np.shape(X)
+        if n_folds_for(n_rows, n_columns, n_outputs) < _FEWEST_FOLDS:
+            cv = _FEWEST_FOLDS
+    classifier = FCGBoostClassifier(
+        cv=cv,
+        random_state=random_state,
+        n_jobs=n_jobs,
+        verbose=verbose,
+    )
+    classifier.fit(
+        X,
+        y,
+        sample_weight,
+        groups=groups,
+        trusted=trusted,
+    )
+    return Audit(classifier, X, y, classifier.notes_)
+
+
+def audit_of(classifier: BaseFCGBoost, X: Rows, y: Labels) -> Audit:
+    """Return the audit of a fitted classifier, if these are its training rows."""
+    judged = vars(classifier).get("_judged_labels_")
+    if judged is None:
+        raise ValueError(
+            "No labels were judged: audit needs a classifier as it was fitted, not loaded or "
+            "truncated, with folds (cv). fcgboost.audit(X, y) fits one."
+        )
+    codes = codes_among(y, classifier.classes_.tolist())
+    rows = check_rows(classifier, X)
+    digests = digests_of(to_host(rows), codes)
+    if len(digests) == len(judged.digests):
+        is_other = digests != judged.digests
+        if not is_other.any():
+            return Audit(classifier, X, y, classifier.notes_)
+        what = f"row {int(is_other.argmax())} (the first is 0) differs"
+    else:
+        what = f"there are {len(digests):,} rows, not {len(judged.digests):,}"
+    raise ValueError(
+        f"X and y are not what the classifier was fitted to: {what}. Pass all training rows in "
+        "the same order, or call fcgboost.audit(X, y)."
+    )
+
+
+def _mean(parts: Sequence[Array], places: Sequence[Codes]) -> Array:
+    """Return the means of values that were computed for some rows each."""
+    counts = np.bincount(np.concatenate(places))
+    mean = np.zeros((len(counts), *parts[0].shape[1:]))
+    for values, place in zip(parts, places, strict=True):
+        mean[place] += values / counts[place].reshape(-1, *[1] * (values.ndim - 1))
+    return mean
+
+
+def _cells(X: Rows) -> Any:
+    """Return the cells of rows as an array of objects."""
+    return np.asarray(X.toarray() if is_sparse(X) else X, dtype=object)
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, float | np.floating):
+        return number(float(value)) or "missing"
+    return shortened(str(value))

@@ -143,10 +143,12 @@ class _Ranking:
 
     def counts(self, size: float) -> Array:
         """Return the weights of the labels of the first rows; equal probabilities count alike."""
-        last = np.searchsorted(np.cumsum(self.weights), size * (1.0 - 1e-9))
-        last = min(int(last), len(self.weights) - 1)
-        end = int(np.searchsorted(self.negated, self.negated[last], side="right"))
-        return np.bincount(self.codes[:end], self.weights[:end], self.n_classes)
+        # Sums in another order differ in the last digits.
+        n_rows = int(np.searchsorted(np.cumsum(self.weights), size * (1.0 - 1e-9)))
+        last = self.negated[min(n_rows, len(self.negated) - 1)]
+        end = int(np.searchsorted(self.negated, last, side="right"))
+        counts = np.bincount(self.codes[:end], self.weights[:end], self.n_classes)
+        return np.asarray(counts, dtype=np.float64)
 
     def surest(self, size: float) -> _Surest:
         """Return what the surest rows of a class of some size say."""

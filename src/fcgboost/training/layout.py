@@ -235,11 +235,13 @@ class MemoryRows(FitRows):
     def judged(self) -> list[Codes]:
         """Return the positions of the rows given that each split judges."""
         data = self.data
+        positions = data.train.positions
+        assert positions is not None
         judged = []
         for split, uncounted in zip(self.splits, self.uncounted, strict=True):
             test = split.test
             if self.divided is data.train:
-                test = np.flatnonzero(np.isin(data.train.positions, test))
+                test = np.flatnonzero(np.isin(positions, test))
             judged.append(np.append(data.kept[np.unique(test)], data.others[uncounted]))
         return judged
 
