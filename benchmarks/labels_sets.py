@@ -33,6 +33,10 @@ SHARE = 0.6
 MOST = 0.45
 
 
+#: What labels without flips are called.
+CLEAN = "clean"
+
+
 class Flipped(NamedTuple):
     """Training rows with given and true labels, and other rows with true ones."""
 
@@ -183,9 +187,9 @@ KINDS: Mapping[str, Callable[[Clean], Array]] = {
 
 
 def flip(clean: Clean, kind: str) -> Flipped:
-    """Make some labels wrong; under `clean`, none."""
+    """Make some labels wrong; of `CLEAN`, none."""
     generator = np.random.default_rng(seed_of(f"{clean.name} {kind}", clean.draw))
-    rates = KINDS[kind](clean) if kind in KINDS else np.zeros(len(clean.y))
+    rates = np.zeros(len(clean.y)) if kind == CLEAN else KINDS[kind](clean)
     n = clean.n_classes
     shift = generator.integers(1, n, len(clean.y)) if n > 2 else np.ones(len(clean.y), dtype=int)
     if kind.startswith("one-sided"):
