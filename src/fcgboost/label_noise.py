@@ -21,7 +21,7 @@ from fcgboost.arrays import Array, Codes, Flags
 __all__ = ["LabelNoise", "WrongLabels"]
 
 # Counted are the surest three quarters of a class, half or a quarter: the most whose less sure half
-# disagrees no more than the other, within a standard error.
+# does not disagree more often than the other, by a one-sided test of 5 %.
 _DEPTHS = (0.75, 0.5)
 # At least so many rows are counted if the class has them, and without so many nothing can be told.
 _ENOUGH_ROWS = 40.0
@@ -32,6 +32,7 @@ _RISES = 2.0
 _Z = float(norm.ppf(0.95))
 # Beyond, a class is not told apart: of as many of the surest rows as it has, so many are of others.
 _MOST_OVERLAP = 0.2
+_LEAST_CONTRAST = 0.2
 # A label is right more often than wrong.
 _MOST_WRONG = 0.45
 # Wider intervals of shares tell nothing.
@@ -159,7 +160,7 @@ class _Ranking:
             inner = self.counts(n_rows / 2.0)
             outer = both - inner
             rise = self._wrong(outer) - self._wrong(inner) if outer.any() else 0.0
-            if rise <= self._error(both, inner, outer):
+            if rise <= _Z * self._error(both, inner, outer):
                 return _Surest(both, max(0.0, rise), disagreement)
         return _Surest(inner, rise, disagreement)
 
@@ -248,9 +249,17 @@ def _true_shares(matrix: Array, given: Array) -> Array:
 
 
 def _overlap(disagreement: Array, rates: Array, true: Array) -> Array:
-    """Return how many rows of other classes are among the surest ones, as many as a class has."""
+    """Return how many rows of other classes are among the surest ones, as many as a class has.
+
+    Where labels hardly depend on the class, nobody knows.
+    """
     others = (true @ rates - true * rates) / np.maximum(1.0 - true, np.finfo(float).tiny)
-    return np.asarray((disagreement - rates) / np.maximum(0.05, 1.0 - rates - others))
+    contrast = 1.0 - rates - others
+    return np.where(
+        contrast > _LEAST_CONTRAST,
+        (disagreement - rates) / np.maximum(contrast, _LEAST_CONTRAST),
+        1.0,
+    )
 
 
 def _most_equal(rates: Array, low: Array, high: Array, true: Array) -> Array:
