@@ -103,7 +103,7 @@ def test_weights_are_repetitions_and_order_does_not_matter() -> None:
     kept = counts > 0
     weighted = noise_of(p[kept], labels[kept], weights=counts[kept].astype(float))
     expected = noise_of(p[repeated], labels[repeated])
-    for name in ("matrix", "low", "high", "given", "true", "disagreement"):
+    for name in ("matrix", "low", "high", "given", "true", "most"):
         np.testing.assert_allclose(getattr(weighted, name), getattr(expected, name), rtol=1e-9)
 
 
@@ -123,7 +123,7 @@ def test_trusted_rows_of_other_classes_are_no_wrong_labels() -> None:
     trusted = noise_of(p, true, trusted=np.ones(2_000, dtype=bool))
     assert unsure.wrong().share > 0.02
     assert trusted.wrong().share == pytest.approx(0.0, abs=1e-3)
-    assert trusted.disagreement == 0.0
+    assert trusted.most == 0.0
 
 
 def test_bayes_by_hand() -> None:

@@ -79,9 +79,9 @@ class LabelNoise:
         otherwise it is from 0 to 1.
     given, true : ndarray of shape (n_classes,)
         The shares of the labels, and of the true classes.
-    disagreement : float
-        The share of labels that are not the predicted ones: more are not wrong, if every row's
-        label is right more often than not.
+    most : float
+        An upper limit of the share of wrong labels: that of labels that are not the predicted ones,
+        with its error. More are not wrong, if every row's label is right more often than not.
     """
 
     matrix: Array
@@ -90,7 +90,7 @@ class LabelNoise:
     is_known: Flags
     given: Array
     true: Array
-    disagreement: float
+    most: float
 
     def wrong(self, code: int | None = None) -> WrongLabels:
         """Return the share of wrong labels, among those of a class or among all."""
@@ -98,7 +98,7 @@ class LabelNoise:
         moves = self.matrix - np.diag(np.diag(self.matrix))
         if code is None:
             of_class = self.true
-            most = self.disagreement
+            most = self.most
         else:
             # What each class adds to these labels, if all of its labels were wrong.
             of_class = self.true * moves[:, code] / np.maximum(rates, np.finfo(float).tiny)
@@ -219,7 +219,9 @@ def estimate_noise(p: Array, codes: Codes, weights: Array, trusted: Flags) -> La
         rates + error,
         true,
     )
-    is_wrong = p.argmax(axis=1) != codes
+    is_wrong = (p.argmax(axis=1) != codes) & ~trusted
+    most = weights[is_wrong].sum() / weights.sum()
+    most += _Z * np.sqrt(most * (1.0 - most) / weights.sum())
     return LabelNoise(
         _matrix(counts, equal),
         low=np.where(is_known, low, 0.0),
@@ -227,7 +229,7 @@ def estimate_noise(p: Array, codes: Codes, weights: Array, trusted: Flags) -> La
         is_known=is_known,
         given=given,
         true=true,
-        disagreement=float(weights[is_wrong & ~trusted].sum() / weights.sum()),
+        most=float(most),
     )
 
 
