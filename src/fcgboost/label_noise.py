@@ -30,6 +30,8 @@ _FEWEST_ROWS = 20.0
 # the rise from the surer to the less sure ones.
 _RISES = 2.0
 _Z = float(norm.ppf(0.95))
+# Rates that differ by less than so many rises and standard errors are taken to be equal.
+_HALF = 0.5
 # Beyond, a class is not told apart: of as many of the surest rows as it has, so many are of others.
 _MOST_OVERLAP = 0.2
 _LEAST_CONTRAST = 0.2
@@ -146,8 +148,8 @@ class _Ranking:
         """Return the weights of the labels of the first rows; equal probabilities count alike."""
         # Sums in another order differ in the last digits.
         n_rows = int(np.searchsorted(np.cumsum(self.weights), size * (1.0 - 1e-9)))
-        last = self.negated[min(n_rows, len(self.negated) - 1)]
-        end = int(np.searchsorted(self.negated, last, side="right"))
+        last = self.negated[n_rows : n_rows + 1]
+        end = int(np.searchsorted(self.negated, last, side="right")[0]) if len(last) else n_rows
         counts = np.bincount(self.codes[:end], self.weights[:end], self.n_classes)
         return np.asarray(counts, dtype=np.float64)
 
@@ -213,10 +215,12 @@ def estimate_noise(p: Array, codes: Codes, weights: Array, trusted: Flags) -> La
     is_known = is_told & (overlap < _MOST_OVERLAP) & (n_rows >= _FEWEST_ROWS)
     low = np.maximum(0.0, rates - _RISES * rises - _Z * error)
     high = np.minimum(1.0, rates + _Z * error)
+    # No rate is zero: the few wrong labels of a table may not be among the surest rows.
+    least = 0.5 / (n_rows + 1.0)
     equal = _most_equal(
         rates,
-        np.where(is_told, np.maximum(0.0, rates - rises - error), 0.0),
-        rates + error,
+        np.where(is_told, np.maximum(least, rates - _HALF * (rises + error)), least),
+        rates + _HALF * error,
         true,
     )
     is_wrong = (p.argmax(axis=1) != codes) & ~trusted
