@@ -145,13 +145,18 @@ class _Ranking:
         )
 
     def counts(self, size: float) -> Array:
-        """Return the weights of the labels of the first rows; equal probabilities count alike."""
+        """Return the weights of the first rows' labels; equally sure rows have a share each."""
         # Sums in another order differ in the last digits.
-        n_rows = int(np.searchsorted(np.cumsum(self.weights), size * (1.0 - 1e-9)))
-        last = self.negated[n_rows : n_rows + 1]
-        end = int(np.searchsorted(self.negated, last, side="right")[0]) if len(last) else n_rows
-        counts = np.bincount(self.codes[:end], self.weights[:end], self.n_classes)
-        return np.asarray(counts, dtype=np.float64)
+        last = int(np.searchsorted(np.cumsum(self.weights), size * (1.0 - 1e-9)))
+        last = min(last, len(self.weights) - 1)
+        if last < 0:
+            return np.zeros(self.n_classes)
+        start = int(np.searchsorted(self.negated, self.negated[last], side="left"))
+        end = int(np.searchsorted(self.negated, self.negated[last], side="right"))
+        surer = np.bincount(self.codes[:start], self.weights[:start], self.n_classes)
+        equal = np.bincount(self.codes[start:end], self.weights[start:end], self.n_classes)
+        share = min(1.0, (size - surer.sum()) / equal.sum())
+        return np.asarray(surer + share * equal)
 
     def surest(self, size: float) -> _Surest:
         """Return what the surest rows of a class of some size say."""
@@ -210,16 +215,15 @@ def estimate_noise(p: Array, codes: Codes, weights: Array, trusted: Flags) -> La
         true = _true_shares(_matrix(counts, rates), given)
     rises = np.array([part.rise for part in surest])
     error = np.sqrt((rates + 0.5 / n_rows) * (1.0 - rates + 0.5 / n_rows) / n_rows)
-    is_told = rates < 0.5
     overlap = _overlap(np.array([part.disagreement for part in surest]), rates, true)
-    is_known = is_told & (overlap < _MOST_OVERLAP) & (n_rows >= _FEWEST_ROWS)
+    is_known = (rates < 0.5) & (overlap < _MOST_OVERLAP) & (n_rows >= _FEWEST_ROWS)
     low = np.maximum(0.0, rates - _RISES * rises - _Z * error)
     high = np.minimum(1.0, rates + _Z * error)
     # No rate is zero: the few wrong labels of a table may not be among the surest rows.
     least = 0.5 / (n_rows + 1.0)
     equal = _most_equal(
         rates,
-        np.where(is_told, np.maximum(least, rates - _HALF * (rises + error)), least),
+        np.where(is_known, np.maximum(least, rates - _HALF * (rises + error)), least),
         rates + _HALF * error,
         true,
     )
