@@ -90,7 +90,7 @@ def test_coins_tell_nothing() -> None:
     noise = noise_of(np.full((1_000, 2), 0.5), labels)
     assert not noise.is_known.any()
     assert not noise.wrong().is_known
-    assert str(noise.wrong()).startswith("cannot tell: between 0.0 and")
+    assert str(noise.wrong()).startswith("cannot tell (between 0.0 and")
     # Equal rates leave the order of the plain probabilities.
     assert noise.matrix[0, 1] == pytest.approx(noise.matrix[1, 0])
 
@@ -155,4 +155,4 @@ def test_equal_rates_keep_the_order_of_probabilities() -> None:
 
 def test_text_of_shares() -> None:
     assert str(WrongLabels(0.123, 0.1, 0.15)) == "12.3 % (between 10.0 and 15.0 %)"
-    assert str(WrongLabels(0.123, 0.0, 0.2)) == "cannot tell: between 0.0 and 20.0 %"
+    assert str(WrongLabels(0.123, 0.0, 0.2)) == "cannot tell (between 0.0 and 20.0 %)"

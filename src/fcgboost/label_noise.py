@@ -59,9 +59,8 @@ class WrongLabels(NamedTuple):
 
     def __str__(self) -> str:
         between = f"between {100.0 * self.low:.1f} and {100.0 * self.high:.1f} %"
-        if not self.is_known:
-            return f"cannot tell: {between}"
-        return f"{100.0 * self.share:.1f} % ({between})"
+        share = f"{100.0 * self.share:.1f} %" if self.is_known else "cannot tell"
+        return f"{share} ({between})"
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,6 @@ from fcgboost.arrays import Array, Codes, Flags, Labels, Matrix
 from fcgboost.checks import to_host
 from fcgboost.label_noise import LabelNoise, estimate_noise, true_probabilities
 from fcgboost.training.dataset import Data
-from fcgboost.training.layout import MemoryRows
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,9 +72,10 @@ class GivenLabels:
             )
         return cls(codes, mask)
 
-    def judged(self, shares: Array, rows: MemoryRows, are_members: bool) -> JudgedLabels:
+    def judged(
+        self, shares: Array, data: Data, folds: Sequence[Codes], are_members: bool
+    ) -> JudgedLabels:
         """Return what relative probabilities of labels say, by models that may be members."""
-        data = rows.data
         p = shares / shares.sum(axis=1, keepdims=True)
         weights = np.zeros(data.n_rows)
         weights[data.kept] = data.given.weights
@@ -105,7 +105,7 @@ class GivenLabels:
             likely=likely,
             quality=quality,
             noise=noise,
-            folds=rows.judged(),
+            folds=folds,
             are_members=are_members,
             digests=hashes ^ hashing.mix((self.codes + 1).astype(np.uint64)),
         )

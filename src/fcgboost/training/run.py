@@ -249,7 +249,9 @@ class Job:
         )
         link = link or fit_link(result.held_out)
         shares = link.probabilities(given) / per_class
-        judged = self.labels.judged(shares, rows, result.is_average)
+        # Time may have ended before the last folds.
+        folds = rows.judged()[: len(result.held_out)]
+        judged = self.labels.judged(shares, rows.data, folds, result.is_average)
         return attributes | {"label_quality_": judged.quality, "_judged_labels_": judged}
 
 
