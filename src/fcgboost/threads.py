@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar, copy_context
+from copy import copy
 from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 from typing import Any, Generic, TypeVar
@@ -47,6 +48,26 @@ class cached(Generic[T]):  # noqa: N801, as functools.cached_property
             return self  # type: ignore[return-value]
         value = vars(instance)[self._name] = self._function(instance)
         return value
+
+
+class Copies(Generic[T]):
+    """An object with work space, and copies of it for threads that find it in use."""
+
+    def __init__(self, first: T) -> None:
+        self._first = first
+        self._free = deque([first])
+
+    @contextmanager
+    def lent(self) -> Iterator[T]:
+        """Lend one that nobody else uses meanwhile."""
+        try:
+            one = self._free.pop()
+        except IndexError:
+            one = copy(self._first)
+        try:
+            yield one
+        finally:
+            self._free.append(one)
 
 
 class _Inside:

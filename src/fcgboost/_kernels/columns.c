@@ -157,6 +157,7 @@ static void renew_part(void *context, int64_t part) {
 
 /* Recompute the Gram matrix. */
 static int renew(columns *c) {
+    if (c->k == 0) return 0;
     row_parts all = parts_of(c, c->k * c->k);
     int status = add_up(&all, renew_part);
     for (int64_t j = 0; j < c->k && !status; j++) {

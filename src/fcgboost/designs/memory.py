@@ -28,6 +28,8 @@ from fcgboost.threads import cached
 
 #: The compiled library numbers rows in 32 bits.
 MOST_ROWS = 2**31 - 1
+# With fewer rows the work for an output costs less than a thread.
+_WORTH_A_THREAD = 1 << 12
 # Beyond these magnitudes, powers of standardised inputs overflow float32, or centring them loses
 # digits.
 _LARGEST_REACH = 2.0**10
@@ -49,7 +51,7 @@ class MemoryDesign(Design):
     memory_budget : int, default=2**30
         Bytes for stored candidates.
     n_threads : int, default=1
-        Threads over blocks of candidates. The result does not depend on it.
+        Threads over blocks of candidates, and over outputs. The result does not depend on it.
     device : HostDevice or None, default=None
         Where the columns live; None means NumPy.
     row_hashes : ndarray of uint64, shape (n_samples,), or None, default=None
@@ -279,16 +281,16 @@ class MemoryDesign(Design):
         return self.dictionary
 
     @cached
-    def _grower(self) -> Any:
-        return self.device.grower(self.trees, self.inputs, self.weights)
+    def _growers(self) -> threads.Copies[Any]:
+        return threads.Copies(self.device.grower(self.trees, self.inputs, self.weights))
 
     def grow(self, residuals: Residuals) -> tuple[Any, Sums]:
-        atoms = []
-        trees = []
-        for residual in residuals.matrix.T:
-            atom = self._grower.grow(residual, self.weights, 0)
-            atoms.append(atom)
-            trees.append(self.tree(self._grower.leaves, len(self.trees.leaf_values(atom))))
+        def grown(residual: Matrix) -> tuple[Matrix, Any]:
+            with self._growers.lent() as grower:
+                atom = grower.grow(residual, self.weights, 0)
+                return atom, self.tree(grower.leaves, len(self.trees.leaf_values(atom)))
+
+        atoms, trees = zip(*self.each_output(grown, list(residuals.matrix.T)), strict=True)
         stacked = stack_rows(atoms)
         return stacked, self.tree_sums(stacked, trees, residuals)
 
@@ -323,6 +325,11 @@ class MemoryDesign(Design):
 
         self.each(fill, blocks)
         return values
+
+    def each_output(self, work: Callable[[Any], Any], outputs: Sequence[Any]) -> list[Any]:
+        if self.n_rows < _WORTH_A_THREAD:
+            return super().each_output(work, outputs)
+        return self.each(work, outputs)
 
     def each(self, work: Callable[[Any], Any], pieces: Sequence[Any]) -> list[Any]:
         """Run independent pieces of work, in threads if allowed; return results in order."""

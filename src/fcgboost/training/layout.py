@@ -339,7 +339,8 @@ def _make_design(
         weights,
         standardize=settings.standardize,
         memory_budget=int(sklearn.get_config()["working_memory"] * 2**20),
-        n_threads=settings.n_threads,
+        # What users hand us meets one block of rows, and one output, at a time.
+        n_threads=1 if settings.runs_users_code else settings.n_threads,
         device=find_device(settings.device),
         row_hashes=train.row_hashes,
         moments=moments,
