@@ -107,6 +107,32 @@ def test_the_number_of_threads_changes_no_bit_of_many_rows(case: str) -> None:
     assert all(found == expected for found in others)
 
 
+@pytest.mark.parametrize("dictionary", ["relu", "gauss", "tree", "fast"])
+def test_classes_share_the_threads_of_a_path(
+    dictionary: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    n_classes = 5
+    X, y = problem(6_000, n_classes)
+    numbers = []
+    each = MemoryDesign.each
+
+    def recorded(design: MemoryDesign, work: Any, pieces: Any) -> list[Any]:
+        numbers.append(len(pieces))
+        return each(design, work, pieces)
+
+    monkeypatch.setattr(MemoryDesign, "each", recorded)
+    options: dict[str, Any] = {"max_iter": 6, "random_state": 0, "validation_fraction": 0.25}
+    if dictionary != "fast":
+        options["selection"] = "learned"
+    expected, *others = (
+        words_of(FCGBoostClassifier(dictionary, n_jobs=n, **options).fit(X, y), X)
+        for n in (1, 2, 3, 7)
+    )
+    assert all(found == expected for found in others)
+    # A proposal and a correction in each step of each fit.
+    assert numbers.count(n_classes) >= 4 * 2 * 6
+
+
 @pytest.mark.parametrize("weighting", ["ones", "integers", "any"])
 @pytest.mark.parametrize(
     "trees",
@@ -227,6 +253,10 @@ def test_scores_and_parts_of_users_meet_one_member_at_a_time() -> None:
         FCGBoostClassifier(**options, **case).fit(X, y)
         assert idents == {threading.get_ident()}
         idents.clear()
+    # Classes are corrected one after the other, too.
+    X, y = problem(6_000, 3)
+    FCGBoostClassifier("relu", loss=Loss(), n_jobs=4, max_iter=3, random_state=0).fit(X, y)
+    assert idents == {threading.get_ident()}
     assert not resolve(FCGBoostClassifier(**options), False).runs_users_code
     family = type("Relu", (ReluDictionary,), {"__module__": "elsewhere"})()
     assert resolve(FCGBoostClassifier(UnionDictionary([family])), False).runs_users_code
