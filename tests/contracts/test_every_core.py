@@ -176,8 +176,10 @@ def test_members_rows_and_explanations_are_shared_among_threads(
     shares = []
     each = threads.each
 
-    def recorded(work: Any, pieces: Any, n_threads: int, *options: Any) -> Any:
-        shares.append((len(pieces), n_threads))
+    def recorded(work: Any, pieces: Any, n_threads: int | None = None, *options: Any) -> Any:
+        # Without a number they are those of the fit.
+        if n_threads is not None:
+            shares.append((len(pieces), n_threads))
         return each(work, pieces, n_threads, *options)
 
     monkeypatch.setattr(threads, "each", recorded)
