@@ -16,9 +16,12 @@ from sklearn.datasets import make_classification
 from sklearn.metrics import make_scorer
 
 from fcgboost import FCGBoostClassifier, TreeDictionary, members, threads
+from fcgboost.calibration import HeldOut, fit_link
 from fcgboost.designs.devices import HostDevice
 from fcgboost.designs.memory import MemoryDesign
+from fcgboost.designs.moments import moments_of
 from fcgboost.dictionaries import ReluDictionary, UnionDictionary
+from fcgboost.dictionaries.bins import bin_rows
 from fcgboost.losses import Square
 from fcgboost.threads import allowed, shared
 from fcgboost.training.fit import Fit
@@ -167,6 +170,27 @@ def test_trees_grow_alike_on_any_number_of_threads(trees: TreeDictionary, weight
         np.testing.assert_array_equal(found, expected)
         if leaves is not None:
             np.testing.assert_array_equal(grower.leaves[is_counted], leaves)
+
+
+def test_passes_over_all_rows_are_shared_and_change_no_bit() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((70_000, 8)) + 1e3
+    weights = rng.random(len(X))
+    decision = rng.standard_normal((len(X), 3))
+    judged = HeldOut(decision, (decision + 0.1).argmax(1), weights)
+    runs: list[list[Any]] = [[], [], [], []]
+    for n_threads, bits in zip((1, 2, 3, 7), runs, strict=True):
+        with shared.ours(n_threads):
+            moments = moments_of(X, weights)
+            bits += [moments.low, moments.high, moments.mean, moments.variance]
+            bits += [bin_rows(X, np.zeros(8, bool))[0].edges, fit_link([judged])]
+    expected = runs[0]
+    for found in runs[1:]:
+        assert found[-1] == expected[-1]
+        for other, array in zip(found[:-1], expected[:-1], strict=True):
+            np.testing.assert_array_equal(other, array)
+    np.testing.assert_array_equal(expected[:2], [X.min(0), X.max(0)])
+    np.testing.assert_allclose(expected[2], np.average(X, 0, weights), rtol=1e-13)
 
 
 def test_members_rows_and_explanations_are_shared_among_threads(
