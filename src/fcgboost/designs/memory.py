@@ -58,6 +58,8 @@ class MemoryDesign(Design):
         The fingerprints of the rows, if known.
     moments : Moments or None, default=None
         Those of all rows, if X is only a part of them.
+    shares_outputs : bool, default=True
+        Whether threads may work for several outputs at once.
     """
 
     def __init__(
@@ -71,6 +73,7 @@ class MemoryDesign(Design):
         device: HostDevice | None = None,
         row_hashes: hashing.Hashes | None = None,
         moments: Moments | None = None,
+        shares_outputs: bool = True,
     ) -> None:
         if X.shape[0] > MOST_ROWS:
             raise ValueError(
@@ -80,6 +83,7 @@ class MemoryDesign(Design):
         self.dictionary = dictionary
         self.memory_budget = memory_budget
         self.n_threads = n_threads
+        self._shares_outputs = shares_outputs and X.shape[0] >= _WORTH_A_THREAD
         #: Where candidates are scored; a device without float64 is used for nothing else.
         self.scoring_device = HostDevice() if device is None else device
         self.device = self.scoring_device.with_float64
@@ -327,9 +331,8 @@ class MemoryDesign(Design):
         return values
 
     def each_output(self, work: Callable[[Any], Any], outputs: Sequence[Any]) -> list[Any]:
-        if self.n_rows < _WORTH_A_THREAD:
-            return super().each_output(work, outputs)
-        return self.each(work, outputs)
+        each = self.each if self._shares_outputs else super().each_output
+        return each(work, outputs)
 
     def each(self, work: Callable[[Any], Any], pieces: Sequence[Any]) -> list[Any]:
         """Run independent pieces of work, in threads if allowed; return results in order."""

@@ -339,9 +339,10 @@ def _make_design(
         weights,
         standardize=settings.standardize,
         memory_budget=int(sklearn.get_config()["working_memory"] * 2**20),
-        # What users hand us meets one block of rows, and one output, at a time.
-        n_threads=1 if settings.runs_users_code else settings.n_threads,
+        n_threads=settings.n_threads,
         device=find_device(settings.device),
         row_hashes=train.row_hashes,
         moments=moments,
+        # What users hand us meets one output at a time.
+        shares_outputs=not settings.runs_users_code,
     )
