@@ -29,7 +29,7 @@ from fcgboost import FCGBoostClassifier
 N_SMALL, N_FITTED, N_PREDICTED, N_EXPLAINED, N_INPUTS = 20_000, 100_000, 1_000_000, 1_000, 20
 RUNS, CALLS = 3, 200
 PRESETS = ("fast", "auto")
-#: Classes, rows and columns of which all but a few tell the classes apart.
+#: Classes, rows and columns, two of which are combinations of the others.
 MANY_CLASSES = ((40, 40 * 42, 18), (26, 14_000, 16))
 SEEDS = range(3)
 
