@@ -10,7 +10,17 @@ import numpy as np
 
 from fcgboost import hashing, threads
 from fcgboost.arrays import Codes, Matrix, is_sparse, is_tensor, stack_rows, to_numpy
-from fcgboost.designs.base import Array, Design, Point, Residuals, Subsample, Sums, Winner
+from fcgboost.designs.base import (
+    Array,
+    Design,
+    Piece,
+    Point,
+    Residuals,
+    Subsample,
+    Sums,
+    T,
+    Winner,
+)
 from fcgboost.designs.blocks import row_blocks
 from fcgboost.designs.columns import MemoryColumns, RowColumns
 from fcgboost.designs.devices import HostDevice
@@ -292,9 +302,12 @@ class MemoryDesign(Design):
         def grown(residual: Matrix) -> tuple[Matrix, Any]:
             with self._growers.lent() as grower:
                 atom = grower.grow(residual, self.weights, 0)
-                return atom, self.tree(grower.leaves, len(self.trees.leaf_values(atom)))
+                n_leaves = len(self.trees.leaf_values(atom))
+                return atom, self.tree(grower.leaves, n_leaves)
 
-        atoms, trees = zip(*self.each_output(grown, list(residuals.matrix.T)), strict=True)
+        results = self.each_output(grown, list(residuals.matrix.T))
+        atoms = [atom for atom, _ in results]
+        trees = [tree for _, tree in results]
         stacked = stack_rows(atoms)
         return stacked, self.tree_sums(stacked, trees, residuals)
 
@@ -330,11 +343,11 @@ class MemoryDesign(Design):
         self.each(fill, blocks)
         return values
 
-    def each_output(self, work: Callable[[Any], Any], outputs: Sequence[Any]) -> list[Any]:
+    def each_output(self, work: Callable[[Piece], T], outputs: Sequence[Piece]) -> list[T]:
         each = self.each if self._shares_outputs else super().each_output
         return each(work, outputs)
 
-    def each(self, work: Callable[[Any], Any], pieces: Sequence[Any]) -> list[Any]:
+    def each(self, work: Callable[[Piece], T], pieces: Sequence[Piece]) -> list[T]:
         """Run independent pieces of work, in threads if allowed; return results in order."""
         if self.n_threads == 1 or len(pieces) == 1 or self.device.is_torch:
             return [work(piece) for piece in pieces]

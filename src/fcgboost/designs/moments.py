@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 from scipy import sparse
@@ -143,11 +144,14 @@ def _dense_moments(X: Matrix, shares: Array) -> tuple[Array, ...]:
         return [shares[rows] @ (values(rows) - mean) ** 2 for rows in several]
 
     pieces = [blocks[piece] for piece in row_blocks(len(blocks), _BLOCKS_AT_ONCE)]
-    lows, highs, sums = zip(*threads.each(scan, pieces), strict=True)
-    mean = np.sum([block for several in sums for block in several], axis=0)
-    squared = threads.each(squares, pieces)
-    variance = np.sum([block for several in squared for block in several], axis=0)
-    return np.min(lows, axis=0), np.max(highs, axis=0), mean, variance
+    scanned = threads.each(scan, pieces)
+    low = np.min([piece[0] for piece in scanned], axis=0)
+    high = np.max([piece[1] for piece in scanned], axis=0)
+    sums = chain.from_iterable(piece[2] for piece in scanned)
+    mean = np.sum(list(sums), axis=0)
+    squared = chain.from_iterable(threads.each(squares, pieces))
+    variance = np.sum(list(squared), axis=0)
+    return low, high, mean, variance
 
 
 def _sparse_moments(X: SparseMatrix, shares: Array) -> tuple[Array, ...]:

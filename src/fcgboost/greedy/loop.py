@@ -190,29 +190,27 @@ class _GreedyPath:
         update = _Update()
         newest = self._take_choices()
         n_atoms = [len(output.atoms) for output in self.outputs]
-        changed = [number for number, column in enumerate(newest) if column is not None]
         if not self._is_due(self.k, n_atoms):
-            fitted = self.design.each_output(
-                lambda number: self._fit_newest(self.outputs[number], newest[number] or 0),
-                changed,
-            )
+            outputs = list(zip(self.outputs, newest, strict=True))
+            fitted = self.design.each_output(self._fit_newest, outputs)
             update.solutions += filter(None, fitted)
             if update.solutions:
                 return update
-        due = {
-            number: newest[number]
-            for number, output in enumerate(self.outputs)
-            if newest[number] is not None or output.needs_correction
-        }
+        due = dict[int, int | None]()
+        for number, output in enumerate(self.outputs):
+            if newest[number] is not None or output.needs_correction:
+                due[number] = newest[number]
         self._correct_outputs(update, due)
         return update
 
     def _correct_outputs(self, update: _Update, newest: Mapping[int, int | None]) -> None:
         """Correct all coefficients of some outputs, with their new columns."""
-        for corrected in self.design.each_output(
+        numbers = list(newest)
+        updates = self.design.each_output(
             lambda number: self._correct_all(number, newest[number]),
-            list(newest),
-        ):
+            numbers,
+        )
+        for corrected in updates:
             update.solutions += corrected.solutions
             update.removed += corrected.removed
 
@@ -272,8 +270,11 @@ class _GreedyPath:
             self._move(ridge, newest or 0)
         return update
 
-    def _fit_newest(self, output: Output, newest: int) -> Solution | None:
-        """Fit the coefficients of a new column only, if that is possible."""
+    def _fit_newest(self, changed: tuple[Output, int | None]) -> Solution | None:
+        """Fit the coefficients of an output's new column only, if that is possible."""
+        output, newest = changed
+        if newest is None:
+            return None
         problem = output.problem
         step = output.columns.step(output.point, newest, problem.l2)
         if step is None:

@@ -150,11 +150,9 @@ class _Learner:
 
             tasks = [(c, number) for c in waiting for number in numbers]
             proposals = design.each_output(propose, tasks)
-            owners = [
-                c
-                for (c, _), rows in zip(tasks, proposals, strict=True)
-                for _ in range(rows.shape[0])
-            ]
+            owners = list[int]()
+            for (c, _), rows in zip(tasks, proposals, strict=True):
+                owners += [c] * rows.shape[0]
             if not owners:
                 continue
             atoms = stack_rows(proposals)
