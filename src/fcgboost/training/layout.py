@@ -356,4 +356,6 @@ def _make_design(
         device=find_device(settings.device),
         row_hashes=train.row_hashes,
         moments=moments,
+        # What users hand us meets one output at a time.
+        shares_outputs=not settings.runs_users_code,
     )
