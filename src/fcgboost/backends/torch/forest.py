@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from fcgboost.arrays import Array, Codes, Tensor
+from fcgboost.arrays import Array, Codes, Tensor, is_tensor
 from fcgboost.designs.blocks import row_blocks
 from fcgboost.designs.devices import HostDevice
 
@@ -42,7 +42,10 @@ class DeviceForest:
         if self.n_trees == len(self._codes):
             more = self._codes.new_empty((max(_ROOM, self.n_trees), self._codes.shape[1]))
             self._codes = self._device.xp.concatenate([self._codes, more])
-        self._codes[self.n_trees] = self._device.put(codes, "int64")
+        if not is_tensor(codes):
+            # Torch has few functions for 16 bits.
+            codes = self._device.put(codes, "int64")
+        self._codes[self.n_trees] = codes
         self._set_first(np.append(self.first, self.first[-1] + n_leaves))
 
     def first_trees(self, n_trees: int) -> DeviceForest:
