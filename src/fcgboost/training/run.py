@@ -144,7 +144,7 @@ class Job:
             limit,
         )
         attributes = self._attributes(result.members, result.layouts, result.held_out)
-        return attributes | self._out_of_fold(result, self._link(result.held_out))
+        return attributes | self._out_of_fold(result, attributes["link_"])
 
     def _single(self, schedule: Schedule) -> Trial:
         """Fit a single path, which may continue the last one."""

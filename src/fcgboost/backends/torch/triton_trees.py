@@ -3,9 +3,9 @@
 Imports Triton, which comes with torch for CUDA. Sums of integers do not depend on the order of
 additions, and scores are computed as in `splits.c`: trees are the same to the bit.
 
-The host asks for several rounds at once and then reads a table of all nodes. What is split next is
-decided on the GPU: the nodes that would be in the tree if no more were known. What is in the tree is
-decided on the host alone, by `Growth`.
+The host asks for several rounds at once and then reads a table of all nodes. The GPU guesses what
+to split next: nodes that would be in the tree if no more were known. What is in the tree is decided
+on the host alone, by `Growth`, which asks for what is missing.
 """
 
 # mypy: disable-error-code="no-untyped-call, no-untyped-def, untyped-decorator"
@@ -31,6 +31,8 @@ _NUMBERS = 1024
 _WARPS = 4
 # Copies of sums, to reduce contention between threads.
 _COPIES = 64
+_MOST_COPIES = 1024
+_LEAVES_AT_ONCE = 1 << 18
 _BINS = tl.constexpr(256)
 _WORD = tl.constexpr(64)
 _WEIGHT_BITS = tl.constexpr(28)
@@ -44,8 +46,11 @@ _FLOOR = tl.constexpr(1.0 + 2.0**-40)
 _ROOM = 512
 _AT_ONCE = 1 << 23
 # Rounds of a first tree, and those that are added where a tree needs more; empty ones cost little.
-_ROUNDS = 16
+_ROUNDS = 20
 _MORE = 4
+# A round splits this share of the nodes that are missing, or a few: more would often be in vain.
+_SHARE = tl.constexpr(3)
+_FEW = tl.constexpr(16)
 # Programs that share the nodes of a round.
 _PROGRAMS = 64
 _CHUNK = 64
@@ -56,32 +61,40 @@ _TOTAL, _LEVEL, _CHILDREN, _FEATURE, _PLACE, _MISSING, _LEFT, _WORDS = map(tl.co
 _SCORE = tl.constexpr(11)
 # The least gain on the way from the root, a double: it decides whose turn comes first.
 _REACHED = tl.constexpr(12)
-# How many nodes come before it.
-_RANK = tl.constexpr(13)
+# How many nodes come before it, and how many of these have no children.
+_RANK, _TURN = map(tl.constexpr, range(13, 15))
+# Whether the host wants it split.
+_ASKED = tl.constexpr(15)
 # Where its histogram is, the column of its split, its number among the splits of the round or -1,
 # and which child, 0 or 1, has the smaller weight: only its rows are added up by bin.
-_KEPT, _COLUMN, _SLOT, _ADDED = map(tl.constexpr, range(14, 18))
+_KEPT, _COLUMN, _SLOT, _ADDED = map(tl.constexpr, range(16, 20))
 # The parent of each split of the round.
-_PARENT = tl.constexpr(18)
+_PARENT = tl.constexpr(20)
 # The numbers of nodes, of nodes before the round, of splits and new nodes in the round, and of rounds
 # with splits.
-_STATE = tl.constexpr(19)
-_N_FACTS = 20
+_STATE = tl.constexpr(21)
+_N_FACTS = 22
 
 
 @triton.jit(do_not_specialize=["room"])
 def _rank(table, reached, room, CHUNK: tl.constexpr):
-    """Find out how many nodes come before each."""
+    """Find out how many nodes come before each: by the least gain, and then by number."""
     n_nodes = tl.load(table + _STATE * room)
     for first in range(tl.program_id(0) * CHUNK, n_nodes, tl.num_programs(0) * CHUNK):
         node = first + tl.arange(0, CHUNK)
         own = tl.load(reached + node, mask=node < n_nodes, other=0.0)
         rank = tl.zeros([CHUNK], dtype=tl.int64)
+        turn = tl.zeros([CHUNK], dtype=tl.int64)
         for start in range(0, n_nodes, CHUNK):
             other = start + tl.arange(0, CHUNK)
             gains = tl.load(reached + other, mask=other < n_nodes, other=-1.0)
-            rank += tl.sum((gains[None, :] > own[:, None]).to(tl.int64), 1)
+            children = tl.load(table + _CHILDREN * room + other, mask=other < n_nodes, other=1)
+            is_tied = (gains[None, :] == own[:, None]) & (other[None, :] < node[:, None])
+            is_before = ((gains[None, :] > own[:, None]) | is_tied).to(tl.int64)
+            rank += tl.sum(is_before, 1)
+            turn += tl.sum(tl.where(children[None, :] == 0, is_before, 0), 1)
         tl.store(table + _RANK * room + node, rank, mask=node < n_nodes)
+        tl.store(table + _TURN * room + node, turn, mask=node < n_nodes)
 
 
 @triton.jit(do_not_specialize=["room", "n_inner", "most"])
@@ -90,6 +103,7 @@ def _plan(table, reached, room, n_inner, most, CHUNK: tl.constexpr):
     state = table + _STATE * room
     n_nodes = tl.load(state)
     most = tl.minimum(most, (room - n_nodes) // 2)
+    n_likely = tl.maximum((n_inner - n_nodes // 2) // _SHARE, _FEW)
     n_splits = n_nodes * 0
     for start in range(0, n_nodes, CHUNK):
         node = start + tl.arange(0, CHUNK)
@@ -98,7 +112,10 @@ def _plan(table, reached, room, n_inner, most, CHUNK: tl.constexpr):
         way = tl.load(reached + node, mask=is_node, other=-1.0)
         is_leaf = tl.load(here + _CHILDREN * room, mask=is_node, other=1) == 0
         rank = tl.load(here + _RANK * room, mask=is_node, other=0)
-        is_wanted = is_leaf & (way >= 0.0) & (rank < n_inner)
+        turn = tl.load(here + _TURN * room, mask=is_node, other=0)
+        is_asked = tl.load(here + _ASKED * room, mask=is_node, other=0) > 0
+        is_likely = (way >= 0.0) & (rank < n_inner) & (turn < n_likely)
+        is_wanted = is_leaf & (is_likely | is_asked)
         slot = n_splits + tl.cumsum(is_wanted.to(tl.int64), 0) - 1
         n_splits += tl.sum(is_wanted.to(tl.int64), 0)
         is_wanted = is_wanted & (slot < most)
@@ -410,6 +427,8 @@ class GpuRows(GrowingRows):
         #: Splits in a round.
         self._most = max(1, min(_ROOM, _AT_ONCE // (N_BINS * max(n_columns, n_features))))
         self._n_rounds = _ROUNDS
+        #: The table as the host knows it.
+        self._known: Rows | None = None
         #: The node of each row.
         self.row_nodes = features.new_empty(n_rows, dtype=torch.int32)
         self._table = features.new_empty((_N_FACTS, 0))
@@ -431,6 +450,9 @@ class GpuRows(GrowingRows):
     def begin(self, steps: Tensor) -> None:
         """Begin a tree with the sums of all rows, `steps`, at the root."""
         self._steps = steps
+        if self._known is not None:
+            # It is about as deep as the last one.
+            self._n_rounds = 1 + int(self._known[_STATE.value, 4])
         self.row_nodes.zero_()
         self._table.zero_()
         self._table[_TOTAL.value, :1] = steps.sum()
@@ -441,13 +463,12 @@ class GpuRows(GrowingRows):
         self._goes_left[:1].fill_(1)
         self._open()
         self._advance(self._n_rounds)
-        # A next tree is about as deep.
-        self._n_rounds = 1 + int(self._known[_STATE.value, 4])
 
     def split(self, wanted: Rows) -> None:
         room = self._table.shape[1]
         if len(self.nodes.totals) + 2 > room:
             self._make_room(2 * room)
+        self._table[_ASKED.value, self._device.put(wanted, "int64")] = 1
         self._advance(_MORE)
 
     def _advance(self, n_rounds: int) -> None:
@@ -464,8 +485,8 @@ class GpuRows(GrowingRows):
             )
             self._open()
         self._device.n_waits += 1
-        self._known = table.cpu().numpy()
-        self.nodes = self._nodes(self._known[:, : self._known[_STATE.value, 0]])
+        self._known = known = table.cpu().numpy()
+        self.nodes = self._nodes(known[:, : known[_STATE.value, 0]])
 
     def _open(self) -> None:
         """Send the rows of a round, and find the best splits of the new nodes."""
@@ -555,12 +576,12 @@ def leaf_values(codes: Tensor, first: Tensor, values: Tensor, f: Tensor) -> None
         )
 
 
-@triton.jit(do_not_specialize=["n_trees", "n_leaves"])
+@triton.jit(do_not_specialize=["n_trees", "n_leaves", "n_copies"])
 def _leaf_sums(
     codes,
     first,
-    r,
-    unit,
+    vectors,
+    units,
     sums,
     n_rows,
     n_trees,
@@ -569,13 +590,17 @@ def _leaf_sums(
     BLOCK: tl.constexpr,
 ):
     i = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
-    steps = tl.load(r + i, mask=i < n_rows, other=0.0) / tl.load(unit)
+    vector = tl.program_id(1).to(tl.int64)
+    r = tl.load(vectors + vector * n_rows + i, mask=i < n_rows, other=0.0)
+    steps = r / tl.load(units + vector)
     step = (steps + tl.where(steps > 0.0, 0.5, -0.5)).to(tl.int64)
     # Typically half the rows are zero.
     is_row = step != 0
-    sums += (tl.program_id(0) % n_copies).to(tl.int64) * n_leaves
-    for t in range(n_trees):
-        code = tl.load(codes + tl.cast(t, tl.int64) * n_rows + i, mask=is_row, other=0)
+    sums += (vector * n_copies + tl.program_id(0) % n_copies) * n_leaves
+    for k in range(n_trees):
+        # Not all programs begin with the same tree, whose leaves are few.
+        t = (k + tl.program_id(0)) % n_trees
+        code = tl.load(codes + t.to(tl.int64) * n_rows + i, mask=is_row, other=0)
         tl.atomic_add(
             sums + tl.load(first + t) + code.to(tl.int64),
             step,
@@ -584,14 +609,22 @@ def _leaf_sums(
         )
 
 
-def leaf_sums(codes: Tensor, first: Tensor, r: Tensor, unit: Tensor, n_leaves: int) -> Tensor:
-    """Return the sums of r in integer units over each leaf, of shape (n_leaves,)."""
+def leaf_sums(
+    codes: Tensor,
+    first: Tensor,
+    vectors: Tensor,
+    units: Tensor,
+    n_leaves: int,
+) -> Tensor:
+    """Return the sums of vectors, one a row, in integer units over each leaf."""
     n_trees, n_rows = codes.shape
-    sums = torch.zeros((_COPIES, n_leaves), dtype=torch.int64, device=r.device)
-    with torch.cuda.device_of(r):
-        _leaf_sums[(triton.cdiv(n_rows, _BLOCK),)](
-            *(codes, first, r, unit, sums, n_rows, n_trees, n_leaves, _COPIES),
+    n_copies = max(_COPIES, min(_MOST_COPIES, _LEAVES_AT_ONCE // n_leaves))
+    shape = (len(vectors), n_copies, n_leaves)
+    sums = torch.zeros(shape, dtype=torch.int64, device=vectors.device)
+    with torch.cuda.device_of(vectors):
+        _leaf_sums[(triton.cdiv(n_rows, _BLOCK), len(vectors))](
+            *(codes, first, vectors, units, sums, n_rows, n_trees, n_leaves, n_copies),
             BLOCK=_BLOCK,
             num_warps=_WARPS,
         )
-    return sums.sum(0)
+    return sums.sum(1)
