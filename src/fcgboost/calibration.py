@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize
 from scipy.special import log_softmax
 
+from fcgboost import threads
 from fcgboost.arrays import (
     Array,
     ClassLabels,
@@ -41,6 +43,8 @@ _BOUNDS = ((-5.0, 5.0), (0.25, _LARGEST_POWER))
 _EXACT = {"ftol": 1e-14, "gtol": 1e-9}
 # Sums in another order differ in the last digits; links must not.
 _DIGITS = 6
+# Rows in the cache at once.
+_AT_ONCE = 1 << 15
 
 
 class HeldOut(NamedTuple):
@@ -119,7 +123,7 @@ def has_probability(estimator: Any) -> bool:
     )
 
 
-def fit_link(parts: Sequence[HeldOut]) -> PowerLink:
+def fit_link(parts: Sequence[HeldOut], n_threads: int = 1) -> PowerLink:
     """Return the link that maximises the likelihood of held-out labels.
 
     Labels count as right with probability (n + 1) / (n + 2) for n rows: classes that n rows
@@ -139,12 +143,21 @@ def fit_link(parts: Sequence[HeldOut]) -> PowerLink:
     logarithms = np.log1p(f * f)
     shares = weights / weights.sum()
 
-    def loss(point: Array) -> tuple[float, Array]:
-        odds = factor * np.exp(point[0] + 0.5 * (point[1] - 1.0) * logarithms) * f
+    blocks = [np.s_[:, start : start + _AT_ONCE] for start in range(0, f.shape[1], _AT_ONCE)]
+
+    def sums(point: Array, block: tuple[slice, slice]) -> Array:
+        """Return the log-likelihood of some rows, and its slopes."""
+        powers = logarithms[block]
+        odds = factor * np.exp(point[0] + 0.5 * (point[1] - 1.0) * powers) * f[block]
         logs = log_softmax(odds, axis=0)
-        slopes = shares * (np.exp(logs) - targets) * odds
-        gradient = np.array([slopes.sum(), 0.5 * (slopes * logarithms).sum()])
-        return -float((shares * targets * logs).sum()), gradient
+        weighted = shares[block[1]]
+        slopes = weighted * (np.exp(logs) - targets[block]) * odds
+        likelihood = (weighted * targets[block] * logs).sum()
+        return np.array([likelihood, slopes.sum(), 0.5 * (slopes * powers).sum()])
+
+    def loss(point: Array) -> tuple[float, Array]:
+        total = np.sum(threads.each(partial(sums, point), blocks, n_threads), axis=0)
+        return -float(total[0]), total[1:]
 
     best = minimize(
         loss,

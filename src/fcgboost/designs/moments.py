@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 from scipy import sparse
 
+from fcgboost import threads
 from fcgboost.arrays import Matrix, SparseMatrix
 from fcgboost.clipping import FAR, NEAR
 from fcgboost.designs.base import Array
@@ -15,6 +18,8 @@ from fcgboost.dictionaries import Sample
 
 # Blocks fit into the cache.
 _BLOCK_ENTRIES = 1 << 17
+# Blocks that a thread takes at once.
+_PART = 16
 # Larger constants would hide the other columns, so they are their own unit.
 _LARGEST_CONSTANT = 2.0**20
 
@@ -106,35 +111,45 @@ class Frame:
         )
 
 
-def moments_of(X: Matrix, weights: Array) -> Moments:
+def moments_of(X: Matrix, weights: Array, n_threads: int = 1) -> Moments:
     """Return the moments of rows in this process."""
     total = float(weights.sum())
-    find = _sparse_moments if sparse.issparse(X) else _dense_moments
+    shares = weights / total
     with np.errstate(over="ignore", under="ignore"):
-        return Moments(total, *find(X, weights / total))
+        if sparse.issparse(X):
+            return Moments(total, *_sparse_moments(X, shares))
+        return Moments(total, *_dense_moments(X, shares, n_threads))
 
 
-def _dense_moments(X: Matrix, shares: Array) -> tuple[Array, ...]:
+def _dense_moments(X: Matrix, shares: Array, n_threads: int) -> tuple[Array, ...]:
     blocks = row_blocks(X.shape[0], _BLOCK_ENTRIES // max(1, X.shape[1]))
+    parts = [blocks[start : start + _PART] for start in range(0, len(blocks), _PART)]
 
     def values(rows: slice) -> Array:
         # In C order: the last digits must not depend on the memory layout of X.
         return np.ascontiguousarray(X[rows], np.float64)
 
-    # Blocks are compared elementwise first, because columns may be few.
-    sums = []
-    low = values(blocks[0]).copy()
-    high = low.copy()
-    for rows in blocks:
-        block = values(rows)
-        n_rows = len(block)
-        sums.append(shares[rows] @ block)
-        np.minimum(low[:n_rows], block, out=low[:n_rows])
-        np.maximum(high[:n_rows], block, out=high[:n_rows])
-    mean = np.sum(sums, axis=0)
-    squares = [shares[rows] @ (values(rows) - mean) ** 2 for rows in blocks]
-    variance = np.sum(squares, axis=0)
-    return low.min(axis=0), high.max(axis=0), mean, variance
+    def first(part: Sequence[slice]) -> tuple[list[Array], Array, Array]:
+        """Return the sums of some blocks, and the extremes."""
+        # Blocks are compared elementwise first, because columns may be few.
+        sums = []
+        low = values(part[0]).copy()
+        high = low.copy()
+        for rows in part:
+            block = values(rows)
+            n_rows = len(block)
+            sums.append(shares[rows] @ block)
+            np.minimum(low[:n_rows], block, out=low[:n_rows])
+            np.maximum(high[:n_rows], block, out=high[:n_rows])
+        return sums, low.min(axis=0), high.max(axis=0)
+
+    def second(part: Sequence[slice]) -> list[Array]:
+        return [shares[rows] @ (values(rows) - mean) ** 2 for rows in part]
+
+    sums, lows, highs = zip(*threads.each(first, parts, n_threads), strict=True)
+    mean = np.sum(list(chain(*sums)), axis=0)
+    variance = np.sum(list(chain(*threads.each(second, parts, n_threads))), axis=0)
+    return np.min(lows, axis=0), np.max(highs, axis=0), mean, variance
 
 
 def _sparse_moments(X: SparseMatrix, shares: Array) -> tuple[Array, ...]:

@@ -284,6 +284,7 @@ def lay_out(
         loss=settings.loss,
         classes=classes,
         data=validation,
+        n_threads=settings.n_threads,
     )
     return replace(
         layout,
@@ -324,7 +325,7 @@ def _make_design(
     limits, moments = find_limits(
         settings.clip,
         dictionary,
-        lambda limits: moments_of(train.within(limits).imputed(), weights),
+        lambda limits: moments_of(train.within(limits).imputed(), weights, settings.n_threads),
         lambda columns: extreme_values(train.X, columns),
         lambda limits: zeros_in(train.within(limits).X),
     )

@@ -207,7 +207,7 @@ class Job:
         is_default = settings.link == "auto" and settings.is_preset and has_formula
         if not (settings.link == "power" or is_default):
             return None
-        return fit_link(held_out) if held_out else self.state.link
+        return fit_link(held_out, settings.n_threads) if held_out else self.state.link
 
     def _out_of_fold(self, result: CrossFit, link: PowerLink | None) -> dict[str, object]:
         """Return the attributes that the rows held out from members give."""

@@ -46,9 +46,11 @@ class TorchDevice(HostDevice):
             return values.to(device=self.device, dtype=kind)
         # Tensors share memory with arrays, except with read-only ones.
         values = np.asarray(values)
-        host = self.xp.from_numpy(values if values.flags.writeable else values.copy()).to(kind)
-        # Pinning memory would take longer than the copy.
-        return host.to(self.device, non_blocking=True)
+        host = self.xp.from_numpy(values if values.flags.writeable else values.copy())
+        # Few bytes travel. Pinning memory would take longer than the copy.
+        if host.dtype.itemsize > kind.itemsize:
+            host = host.to(kind)
+        return host.to(self.device, non_blocking=True).to(kind)
 
     def empty(self, n_rows: int, n_columns: int, dtype: str = "float64") -> Tensor:
         kind = getattr(self.xp, dtype)

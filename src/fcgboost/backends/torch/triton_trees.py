@@ -70,8 +70,8 @@ _ASKED = tl.constexpr(15)
 _KEPT, _COLUMN, _SLOT, _ADDED = map(tl.constexpr, range(16, 20))
 # The parent of each split of the round.
 _PARENT = tl.constexpr(20)
-# The numbers of nodes, of nodes before the round, of splits and new nodes in the round, and of rounds
-# with splits.
+# The numbers of nodes, of nodes before the round, of splits and new nodes in the round, and of
+# rounds with splits.
 _STATE = tl.constexpr(21)
 _N_FACTS = 22
 
