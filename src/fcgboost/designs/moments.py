@@ -144,7 +144,7 @@ def _dense_moments(X: Matrix, shares: Array, n_threads: int) -> tuple[Array, ...
         return sums, low.min(axis=0), high.max(axis=0)
 
     def second(part: Sequence[slice]) -> list[Array]:
-        return [shares[rows] @ (values(rows) - mean) ** 2 for rows in part]
+        return [shares[rows] @ np.square(values(rows) - mean) for rows in part]
 
     sums, lows, highs = zip(*threads.each(first, parts, n_threads), strict=True)
     mean = np.sum(list(chain(*sums)), axis=0)

@@ -53,46 +53,55 @@ _SHARE = tl.constexpr(3)
 _FEW = tl.constexpr(16)
 # Programs that share the nodes of a round.
 _PROGRAMS = 64
-_CHUNK = 64
+# Nodes that are compared with others at once.
+_CHUNK = 8
+_OTHERS = 128
 
 # What is known of a node: rows of a table of integers. Those up to the score, which is a double,
 # are read by the host.
 _TOTAL, _LEVEL, _CHILDREN, _FEATURE, _PLACE, _MISSING, _LEFT, _WORDS = map(tl.constexpr, range(8))
 _SCORE = tl.constexpr(11)
-# The least gain on the way from the root, a double: it decides whose turn comes first.
+# Whose turn comes first: the least gain on the way from the root, then the least one below the node
+# that has it, and once more; doubles.
 _REACHED = tl.constexpr(12)
+_N_KEYS = tl.constexpr(3)
 # How many nodes come before it, and how many of these have no children.
-_RANK, _TURN = map(tl.constexpr, range(13, 15))
+_RANK, _TURN = map(tl.constexpr, range(15, 17))
 # Whether the host wants it split.
-_ASKED = tl.constexpr(15)
+_ASKED = tl.constexpr(17)
 # Where its histogram is, the column of its split, its number among the splits of the round or -1,
 # and which child, 0 or 1, has the smaller weight: only its rows are added up by bin.
-_KEPT, _COLUMN, _SLOT, _ADDED = map(tl.constexpr, range(16, 20))
+_KEPT, _COLUMN, _SLOT, _ADDED = map(tl.constexpr, range(18, 22))
 # The parent of each split of the round.
-_PARENT = tl.constexpr(20)
+_PARENT = tl.constexpr(22)
 # The numbers of nodes, of nodes before the round, of splits and new nodes in the round, and of
 # rounds with splits.
-_STATE = tl.constexpr(21)
-_N_FACTS = 22
+_STATE = tl.constexpr(23)
+_N_FACTS = 24
 
 
 @triton.jit(do_not_specialize=["room"])
-def _rank(table, reached, room, CHUNK: tl.constexpr):
-    """Find out how many nodes come before each: by the least gain, and then by number."""
+def _rank(table, reached, room, CHUNK: tl.constexpr, OTHERS: tl.constexpr):
+    """Find out how many nodes come before each."""
     n_nodes = tl.load(table + _STATE * room)
     for first in range(tl.program_id(0) * CHUNK, n_nodes, tl.num_programs(0) * CHUNK):
         node = first + tl.arange(0, CHUNK)
-        own = tl.load(reached + node, mask=node < n_nodes, other=0.0)
         rank = tl.zeros([CHUNK], dtype=tl.int64)
         turn = tl.zeros([CHUNK], dtype=tl.int64)
-        for start in range(0, n_nodes, CHUNK):
-            other = start + tl.arange(0, CHUNK)
-            gains = tl.load(reached + other, mask=other < n_nodes, other=-1.0)
-            children = tl.load(table + _CHILDREN * room + other, mask=other < n_nodes, other=1)
-            is_tied = (gains[None, :] == own[:, None]) & (other[None, :] < node[:, None])
-            is_before = ((gains[None, :] > own[:, None]) | is_tied).to(tl.int64)
-            rank += tl.sum(is_before, 1)
-            turn += tl.sum(tl.where(children[None, :] == 0, is_before, 0), 1)
+        for start in range(0, n_nodes, OTHERS):
+            other = start + tl.arange(0, OTHERS)
+            is_other = other < n_nodes
+            children = tl.load(table + _CHILDREN * room + other, mask=is_other, other=1)
+            # The older node if all gains are equal.
+            is_before = other[None, :] < node[:, None]
+            for i in tl.static_range(_N_KEYS):
+                key = reached + (_N_KEYS - 1 - i) * room
+                own = tl.load(key + node, mask=node < n_nodes, other=0.0)[:, None]
+                gains = tl.load(key + other, mask=is_other, other=-1.0)[None, :]
+                is_before = (gains > own) | ((gains == own) & is_before)
+            count = (is_before & is_other[None, :]).to(tl.int64)
+            rank += tl.sum(count, 1)
+            turn += tl.sum(tl.where(children[None, :] == 0, count, 0), 1)
         tl.store(table + _RANK * room + node, rank, mask=node < n_nodes)
         tl.store(table + _TURN * room + node, turn, mask=node < n_nodes)
 
@@ -136,7 +145,9 @@ def _plan(table, reached, room, n_inner, most, CHUNK: tl.constexpr):
             tl.store(there + _TOTAL * room, right if side else left, mask=is_wanted)
             tl.store(there + _LEVEL * room, level, mask=is_wanted)
             tl.store(there + _KEPT * room, tl.where(added == side, free, kept), mask=is_wanted)
-            tl.store(reached + child + side, way, mask=is_wanted)
+            for key in tl.static_range(_N_KEYS):
+                least = tl.load(reached + key * room + node, mask=is_wanted, other=0.0)
+                tl.store(reached + key * room + child + side, least, mask=is_wanted)
     n_splits = tl.minimum(n_splits, most)
     tl.store(state, n_nodes + 2 * n_splits)
     tl.store(state + 1, n_nodes)
@@ -389,7 +400,15 @@ def _take(
         none = residual * residual / ((total & _ALL_WEIGHT).to(tl.float64) + tl.load(limits))
         is_able = (best > none * _FLOOR) & (tl.load(here + _LEVEL * room) < depth)
         gain = tl.where(is_able, best - none, -1.0)
-        tl.store(reached + node, tl.minimum(gain, tl.load(reached + node)))
+        # A smaller gain than all on the way begins anew.
+        is_kept = gain == gain
+        for key in tl.static_range(_N_KEYS):
+            least = tl.load(reached + key * room + node)
+            is_least = is_kept & (gain < least)
+            tl.store(reached + key * room + node, tl.where(is_least, gain, least))
+            if key > 0:
+                tl.store(reached + key * room + node, float("inf"), mask=is_kept == 0)
+            is_kept = is_kept & (is_least == 0)
 
 
 class GpuRows(GrowingRows):
@@ -447,16 +466,20 @@ class GpuRows(GrowingRows):
         self._sums = _enlarged(self._sums, room // 2 + 1)
         self._goes_left = _enlarged(self._goes_left, room)
 
+    @property
+    def _reached(self) -> Tensor:
+        return self._table[_REACHED.value : _REACHED.value + _N_KEYS.value].view(torch.float64)
+
     def begin(self, steps: Tensor) -> None:
         """Begin a tree with the sums of all rows, `steps`, at the root."""
         self._steps = steps
         if self._known is not None:
             # It is about as deep as the last one.
-            self._n_rounds = 1 + int(self._known[_STATE.value, 4])
+            self._n_rounds = 2 + int(self._known[_STATE.value, 4])
         self.row_nodes.zero_()
         self._table.zero_()
         self._table[_TOTAL.value, :1] = steps.sum()
-        self._table[_REACHED.value].view(torch.float64)[:1].fill_(np.inf)
+        self._reached[:, :1].fill_(np.inf)
         # A round whose only split sends all rows left, and so to the root.
         for place, number in enumerate((1, 0, 1, 1)):
             self._table[_STATE.value, place : place + 1].fill_(number)
@@ -475,10 +498,14 @@ class GpuRows(GrowingRows):
         """Split what is likely to be in the tree, in rounds, and read what is known then."""
         table = self._table
         room = table.shape[1]
-        reached = table[_REACHED.value].view(torch.float64)
+        reached = self._reached
         n_inner = self._rules.max_leaves - 1 if self._rules.max_leaves else room
         for _ in range(n_rounds):
-            _rank[(_PROGRAMS,)](table, reached, room, CHUNK=_CHUNK)
+            _rank[(_PROGRAMS,)](
+                *(table, reached, room),
+                CHUNK=_CHUNK,
+                OTHERS=_OTHERS,
+            )
             _plan[(1,)](
                 *(table, reached, room, n_inner, self._most),
                 CHUNK=_NUMBERS,
@@ -514,9 +541,11 @@ class GpuRows(GrowingRows):
         )
         _take[(_PROGRAMS,)](
             *(self._scores, self._facts, self._tables, self._features, self._limits, table),
-            *(table[_SCORE.value].view(torch.float64), table[_REACHED.value].view(torch.float64)),
+            *(table[_SCORE.value].view(torch.float64), self._reached),
             *(self._goes_left, n_features, room, self._rules.depth),
             WIDTH=triton.next_power_of_2(n_features),
+            # Several would read gains that one of them has replaced.
+            num_warps=1,
         )
 
     def _nodes(self, known: Rows) -> Nodes:
