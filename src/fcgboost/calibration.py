@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize
-from scipy.special import log_softmax
 
 from fcgboost import threads
 from fcgboost.arrays import (
@@ -149,10 +148,12 @@ def fit_link(parts: Sequence[HeldOut], n_threads: int = 1) -> PowerLink:
         """Return the log-likelihood of some rows, and its slopes."""
         powers = logarithms[block]
         odds = factor * np.exp(point[0] + 0.5 * (point[1] - 1.0) * powers) * f[block]
-        logs = log_softmax(odds, axis=0)
+        odds_above = odds - odds.max(0)
+        ratios = np.exp(odds_above)
+        total = ratios.sum(0)
         weighted = shares[block[1]]
-        slopes = weighted * (np.exp(logs) - targets[block]) * odds
-        likelihood = (weighted * targets[block] * logs).sum()
+        slopes = weighted * (ratios / total - targets[block]) * odds
+        likelihood = (weighted * targets[block] * (odds_above - np.log(total))).sum()
         return np.array([likelihood, slopes.sum(), 0.5 * (slopes * powers).sum()])
 
     def loss(point: Array) -> tuple[float, Array]:

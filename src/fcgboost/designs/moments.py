@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
@@ -125,18 +125,22 @@ def _dense_moments(X: Matrix, shares: Array, n_threads: int) -> tuple[Array, ...
     blocks = row_blocks(X.shape[0], _BLOCK_ENTRIES // max(1, X.shape[1]))
     parts = [blocks[start : start + _PART] for start in range(0, len(blocks), _PART)]
 
-    def values(rows: slice) -> Array:
+    def values(part: Sequence[slice]) -> Iterator[tuple[slice, Array]]:
+        """Yield the values of blocks, in the same memory."""
         # In C order: the last digits must not depend on the memory layout of X.
-        return np.ascontiguousarray(X[rows], np.float64)
+        room = np.empty((part[0].stop - part[0].start, X.shape[1]))
+        for rows in part:
+            block = room[: rows.stop - rows.start]
+            np.copyto(block, X[rows])
+            yield rows, block
 
     def first(part: Sequence[slice]) -> tuple[list[Array], Array, Array]:
         """Return the sums of some blocks, and the extremes."""
         # Blocks are compared elementwise first, because columns may be few.
         sums = []
-        low = values(part[0]).copy()
+        low = np.array(X[part[0]], np.float64)
         high = low.copy()
-        for rows in part:
-            block = values(rows)
+        for rows, block in values(part):
             n_rows = len(block)
             sums.append(shares[rows] @ block)
             np.minimum(low[:n_rows], block, out=low[:n_rows])
@@ -144,7 +148,12 @@ def _dense_moments(X: Matrix, shares: Array, n_threads: int) -> tuple[Array, ...
         return sums, low.min(axis=0), high.max(axis=0)
 
     def second(part: Sequence[slice]) -> list[Array]:
-        return [shares[rows] @ np.square(values(rows) - mean) for rows in part]
+        squares = []
+        for rows, block in values(part):
+            block -= mean
+            np.square(block, out=block)
+            squares.append(shares[rows] @ block)
+        return squares
 
     sums, lows, highs = zip(*threads.each(first, parts, n_threads), strict=True)
     mean = np.sum(list(chain(*sums)), axis=0)

@@ -35,6 +35,7 @@ class TorchDevice(HostDevice):
         self.has_float64 = self.device.type != "mps"
         if self.device.type == "cuda" and find_spec("triton") is not None:
             self.kernels = import_module("fcgboost.backends.torch.triton_trees")
+            self.walk = self.kernels.walk
         # A process-wide setting; "high" and "medium" keep ten bits of the factors.
         self.is_float32_faster = torch.get_float32_matmul_precision() == "highest"
         # Large blocks (256 MiB of float32), because launching a kernel is costly.

@@ -20,10 +20,12 @@ import triton
 import triton.language as tl
 
 from fcgboost._kernels import SPLIT, Rows, Rules
-from fcgboost.arrays import Tensor
+from fcgboost.arrays import Array, Tensor
 from fcgboost.backends.growth import WEIGHT_BITS, GrowingRows, Nodes, weight_of
 from fcgboost.designs.devices import HostDevice
-from fcgboost.dictionaries.bins import N_BINS
+from fcgboost.dictionaries.bins import N_BINS, N_CODES
+from fcgboost.dictionaries.nodes import WORD
+from fcgboost.dictionaries.trees import walked_nodes
 
 # Rows per program, numbers per program, and warps.
 _BLOCK = 512
@@ -34,6 +36,9 @@ _COPIES = 64
 _MOST_COPIES = 1024
 _LEAVES_AT_ONCE = 1 << 18
 _BINS = tl.constexpr(256)
+_N_CODES = tl.constexpr(N_CODES)
+_CODES_A_WORD = tl.constexpr(WORD)
+_WORDS_OF_SET = tl.constexpr(5)
 _WORD = tl.constexpr(64)
 _WEIGHT_BITS = tl.constexpr(28)
 _ALL_WEIGHT = tl.constexpr((1 << 28) - 1)
@@ -657,3 +662,46 @@ def leaf_sums(
             num_warps=_WARPS,
         )
     return sums.sum(1)
+
+
+@triton.jit(do_not_specialize=["n_features", "depth"])
+def _walk(
+    X, left, feature, value, is_missing_right, is_set, sets, roots, reached,
+    n_rows, n_features, depth, HAS_SETS: tl.constexpr, BLOCK: tl.constexpr,
+):  # fmt: skip
+    """Walk rows down the trees, as `dictionaries.trees` does."""
+    i = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    is_row = i < n_rows
+    root = tl.load(roots + tl.program_id(1))
+    at = i * 0 + root
+    for _ in range(depth):
+        x = tl.load(X + i * n_features + tl.load(feature + at), mask=is_row, other=0.0)
+        is_missing = tl.load(is_missing_right + at) != 0
+        is_right = (x > tl.load(value + at).to(x.dtype)) | ((x != x) & is_missing)
+        if HAS_SETS:
+            is_code = (x >= 0.0) & (x < _N_CODES) & (x == tl.floor(x))
+            code = tl.where(is_code, x, 0.0).to(tl.int64)
+            word = tl.load(sets + at * _WORDS_OF_SET + code // _CODES_A_WORD)
+            is_other = ((word >> (code % _CODES_A_WORD)) & 1) == 0
+            is_other = tl.where(is_code, is_other, is_missing)
+            is_right = tl.where(tl.load(is_set + at) != 0, is_other, is_right)
+        at = tl.load(left + at) + is_right.to(tl.int64)
+    tl.store(reached + tl.program_id(1).to(tl.int64) * n_rows + i, at - root, mask=is_row)
+
+
+def walk(X: Tensor, nodes: Array, depth: int) -> Tensor:
+    """Walk all rows down all trees; return the nodes they reach."""
+    walked = walked_nodes(X, nodes)
+    n_rows, n_features = X.shape
+    n_trees = len(nodes)
+    roots = nodes.shape[1] * torch.arange(n_trees, device=X.device)
+    reached = torch.empty((n_trees, n_rows), dtype=torch.int64, device=X.device)
+    with torch.cuda.device_of(X):
+        _walk[(triton.cdiv(n_rows, _BLOCK), n_trees)](
+            *(X.contiguous(), *walked[:5], walked.left if walked.sets is None else walked.sets),
+            *(roots, reached, n_rows, n_features, depth),
+            HAS_SETS=walked.sets is not None,
+            BLOCK=_BLOCK,
+            num_warps=_WARPS,
+        )
+    return reached.T
