@@ -14,6 +14,9 @@ on the host alone, by `Growth`, which asks for what is missing.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import torch
 import triton
@@ -455,6 +458,9 @@ class GpuRows(GrowingRows):
         self._known: Rows | None = None
         #: The node of each row.
         self.row_nodes = features.new_empty(n_rows, dtype=torch.int32)
+        self._steps = features.new_empty(n_rows)
+        #: A round, which takes far less time to launch as a graph.
+        self._graph: Any = None
         self._table = features.new_empty((_N_FACTS, 0))
         self._sums = features.new_empty((0, n_columns * N_BINS))
         self._goes_left = codes.new_empty((0, N_BINS))
@@ -470,6 +476,7 @@ class GpuRows(GrowingRows):
         self._table = _enlarged(self._table.T, room).T.contiguous()
         self._sums = _enlarged(self._sums, room // 2 + 1)
         self._goes_left = _enlarged(self._goes_left, room)
+        self._graph = None
 
     @property
     def _reached(self) -> Tensor:
@@ -477,7 +484,7 @@ class GpuRows(GrowingRows):
 
     def begin(self, steps: Tensor) -> None:
         """Begin a tree with the sums of all rows, `steps`, at the root."""
-        self._steps = steps
+        self._steps.copy_(steps)
         if self._known is not None:
             # It is about as deep as the last one.
             self._n_rounds = 2 + int(self._known[_STATE.value, 4])
@@ -501,24 +508,32 @@ class GpuRows(GrowingRows):
 
     def _advance(self, n_rounds: int) -> None:
         """Split what is likely to be in the tree, in rounds, and read what is known then."""
+        for _ in range(n_rounds):
+            if self._graph is not None:
+                self._graph.replay()
+                continue
+            # The first round compiles the kernels, which a graph cannot.
+            self._round()
+            if self._table.is_cuda:
+                self._graph = _recorded(self._round)
+        self._device.n_waits += 1
+        self._known = known = self._table.cpu().numpy()
+        self.nodes = self._nodes(known[:, : known[_STATE.value, 0]])
+
+    def _round(self) -> None:
         table = self._table
         room = table.shape[1]
-        reached = self._reached
         n_inner = self._rules.max_leaves - 1 if self._rules.max_leaves else room
-        for _ in range(n_rounds):
-            _rank[(_PROGRAMS,)](
-                *(table, reached, room),
-                CHUNK=_CHUNK,
-                OTHERS=_OTHERS,
-            )
-            _plan[(1,)](
-                *(table, reached, room, n_inner, self._most),
-                CHUNK=_NUMBERS,
-            )
-            self._open()
-        self._device.n_waits += 1
-        self._known = known = table.cpu().numpy()
-        self.nodes = self._nodes(known[:, : known[_STATE.value, 0]])
+        _rank[(_PROGRAMS,)](
+            *(table, self._reached, room),
+            CHUNK=_CHUNK,
+            OTHERS=_OTHERS,
+        )
+        _plan[(1,)](
+            *(table, self._reached, room, n_inner, self._most),
+            CHUNK=_NUMBERS,
+        )
+        self._open()
 
     def _open(self) -> None:
         """Send the rows of a round, and find the best splits of the new nodes."""
@@ -574,6 +589,21 @@ class GpuRows(GrowingRows):
         )
         nodes.children = np.ascontiguousarray(children)
         return nodes
+
+
+def _recorded(work: Callable[[], None]) -> Any:
+    """Return launches as a graph; memory that they use must stay where it is."""
+    graph = torch.cuda.CUDAGraph()
+    here = torch.cuda.current_stream()
+    stream = torch.cuda.Stream()
+    stream.wait_stream(here)
+    with torch.cuda.stream(stream):
+        # Other threads may fit meanwhile.
+        graph.capture_begin(capture_error_mode="thread_local")
+        work()
+        graph.capture_end()
+    here.wait_stream(stream)
+    return graph
 
 
 def _enlarged(tensor: Tensor, n: int) -> Tensor:
