@@ -92,6 +92,8 @@ class TestFit:
         link = fit_link([held_out(decision, codes)])
         assert link.slope == pytest.approx(slope, rel=0.06)
         assert link.power == pytest.approx(power, abs=0.2)
+        # More rows than a thread takes at once.
+        assert fit_link([held_out(decision, codes)], n_threads=3) == link
 
     @pytest.mark.parametrize("n_classes", [2, 4])
     def test_no_other_parameters_make_the_labels_more_likely(self, n_classes) -> None:

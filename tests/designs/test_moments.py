@@ -50,6 +50,16 @@ def test_sums_are_those_of_rational_numbers(size: float) -> None:
         assert moments.variance[j] == pytest.approx(float(sum(squares) / total), rel=2e-15, abs=0)
 
 
+def test_threads_change_no_bit() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((3000, 700)).astype(np.float32)
+    weights = rng.random(3000)
+    one, three = (vars(moments_of(X, weights, n)) for n in (1, 3))
+    for name, value in one.items():
+        np.testing.assert_array_equal(three[name], value)
+    np.testing.assert_allclose(one["mean"], np.average(X, axis=0, weights=weights), atol=1e-8)
+
+
 def test_a_constant_column_has_no_variance_and_a_tiny_weight_still_counts() -> None:
     X = np.array([[1.0, 0.1], [2.0, 0.1], [4.0, 0.1]])
     moments = moments_of(X, np.array([1e-12, 1.0, 1.0]))

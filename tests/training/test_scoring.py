@@ -58,6 +58,19 @@ def test_steps_are_scored_by_the_classes_that_are_predicted() -> None:
     assert sums(np.array([[1.0, 1.0, 0.0], [0.0, 1.0, 1.0], [0.0, 0.0, 0.0]])) == 3.0
 
 
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_many_rows_are_scored_in_blocks_by_any_number_of_threads(n_classes: int) -> None:
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, n_classes, 150_000)
+    decision = rng.standard_normal((150_000, 1 if n_classes == 2 else n_classes))
+    counts = rng.random(150_000)
+    halves = np.split(np.arange(150_000), 2)
+    one, three = (make_sums(codes, n_classes, counts, True, n)(decision) for n in (1, 3))
+    assert one == three
+    parts = [make_sums(codes[i], n_classes, counts[i], True)(decision[i]) for i in halves]
+    assert one == pytest.approx(sum(parts))
+
+
 def test_a_loss_beside_hits_is_that_of_an_output_and_never_of_what_is_right() -> None:
     codes, counts = np.array([0, 1, 2]), np.array([2.0, 1.0, 1.0])
     sums = make_sums(codes, 3, counts, is_smoothed=True)

@@ -33,6 +33,9 @@ def device(monkeypatch: pytest.MonkeyPatch) -> TorchDevice:
 
     device = TorchDevice("cpu")
     device.kernels = triton_trees
+    # The interpreter runs one program after the other.
+    monkeypatch.setattr(triton_trees, "_PROGRAMS", 3)
+    monkeypatch.setattr(triton_trees, "_ROUNDS", 6)
     return device
 
 
@@ -49,6 +52,25 @@ def test_kernels_grow_the_trees_of_the_compiled_grower(
     rows, r, w = map(device.put, (X, residual, weights))
     grower = DeviceGrower(trees, rows, w, device)
     expected, leaves = compiled(trees, X, residual, weights)
+    np.testing.assert_array_equal(grower.grow(r, w, 0), expected)
+    np.testing.assert_array_equal(grower.leaves.cpu(), leaves)
+    # The rounds that the last tree took are enough for the same one.
+    n_waits = device.n_waits
+    np.testing.assert_array_equal(grower.grow(r, w, 0), expected)
+    assert device.n_waits == n_waits + 1
+
+
+@needs_triton
+def test_a_tree_that_needs_more_rounds_and_room_gets_them(
+    device: TorchDevice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in {"_ROUNDS": 1, "_MORE": 2, "_ROOM": 8}.items():
+        monkeypatch.setattr(device.kernels, name, value)
+    trees = TreeDictionary(4, min_leaf=2, corrects_leaves=True)
+    X, residual = make_rows(200, 0)
+    rows, r, w = map(device.put, (X, residual, np.ones(200)))
+    grower = DeviceGrower(trees, rows, w, device)
+    expected, leaves = compiled(trees, X, residual, np.ones(200))
     np.testing.assert_array_equal(grower.grow(r, w, 0), expected)
     np.testing.assert_array_equal(grower.leaves.cpu(), leaves)
 
