@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize
-from scipy.special import log_softmax
 
 from fcgboost import threads
 from fcgboost.arrays import (
@@ -150,9 +149,11 @@ def fit_link(parts: Sequence[HeldOut]) -> PowerLink:
             """Return the loss of some rows, and its gradient."""
             powers = logarithms[rows]
             odds = factor * np.exp(point[0] + 0.5 * (point[1] - 1.0) * powers) * f[rows]
-            logs = log_softmax(odds, axis=0)
-            slopes = shares[rows] * (np.exp(logs) - targets[rows]) * odds
-            value = -(shares[rows] * targets[rows] * logs).sum()
+            above = odds - odds.max(axis=0)
+            ratios = np.exp(above)
+            total = ratios.sum(axis=0)
+            slopes = shares[rows] * (ratios / total - targets[rows]) * odds
+            value = -(shares[rows] * targets[rows] * (above - np.log(total))).sum()
             return np.array([value, slopes.sum(), 0.5 * (slopes * powers).sum()])
 
         value, *gradient = np.sum(threads.each(sums, blocks), axis=0)

@@ -225,7 +225,9 @@ class MemoryRows(FitRows):
         sums = np.zeros((n_all, decisions[0].shape[1]))
         counts = np.zeros(n_all)
         for number, decision in enumerate(decisions):
-            test = np.unique(self.splits[number].test)
+            is_test = np.zeros(n_rows, dtype=bool)
+            is_test[self.splits[number].test] = True
+            test = np.flatnonzero(is_test)
             rows = np.append(test, n_rows + self.uncounted[number])
             sums[rows] += decision
             counts[rows] += 1.0

@@ -158,8 +158,9 @@ class Job:
             schedule,
             limit,
         )
-        attributes = self._attributes(result.members, result.layouts, result.held_out)
-        return attributes | self._out_of_fold(result, self._link(result.held_out))
+        link = self._link(result.held_out)
+        attributes = self._attributes(result.members, result.layouts, link)
+        return attributes | self._out_of_fold(result, link)
 
     def _single(self, schedule: Schedule) -> Trial:
         """Fit a single path, which may continue the last one."""
@@ -189,16 +190,15 @@ class Job:
     def _of_trial(self, trial: Trial) -> dict[str, object]:
         """Return the fitted attributes of a single path."""
         member = trial.best_member()
-        return self._attributes([member], [trial.layout], trial.held_out(member))
+        return self._attributes([member], [trial.layout], self._link(trial.held_out(member)))
 
     def _attributes(
         self,
         members: Sequence[Member],
         layouts: Sequence[Layout | None],
-        held_out: Sequence[HeldOut],
+        link: PowerLink | None,
     ) -> dict[str, object]:
         """Return the fitted attributes; metrics of members are computed where they have layouts."""
-        link = self._link(held_out)
         state = self.state
         if len(members) == 1:
             state = replace(state, path=members[0].trace, link=link)

@@ -33,6 +33,9 @@ def device(monkeypatch: pytest.MonkeyPatch) -> TorchDevice:
 
     device = TorchDevice("cpu")
     device.kernels = triton_trees
+    # The interpreter runs one program after the other.
+    monkeypatch.setattr(triton_trees, "_PROGRAMS", 3)
+    monkeypatch.setattr(triton_trees, "_ROUNDS", 6)
     return device
 
 
@@ -49,6 +52,25 @@ def test_kernels_grow_the_trees_of_the_compiled_grower(
     rows, r, w = map(device.put, (X, residual, weights))
     grower = DeviceGrower(trees, rows, w, device)
     expected, leaves = compiled(trees, X, residual, weights)
+    np.testing.assert_array_equal(grower.grow(r, w, 0), expected)
+    np.testing.assert_array_equal(grower.leaves.cpu(), leaves)
+    # The rounds that the last tree took are enough for the same one.
+    n_waits = device.n_waits
+    np.testing.assert_array_equal(grower.grow(r, w, 0), expected)
+    assert device.n_waits == n_waits + 1
+
+
+@needs_triton
+def test_a_tree_that_needs_more_rounds_and_room_gets_them(
+    device: TorchDevice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in {"_ROUNDS": 1, "_MORE": 2, "_ROOM": 8}.items():
+        monkeypatch.setattr(device.kernels, name, value)
+    trees = TreeDictionary(4, min_leaf=2, corrects_leaves=True)
+    X, residual = make_rows(200, 0)
+    rows, r, w = map(device.put, (X, residual, np.ones(200)))
+    grower = DeviceGrower(trees, rows, w, device)
+    expected, leaves = compiled(trees, X, residual, np.ones(200))
     np.testing.assert_array_equal(grower.grow(r, w, 0), expected)
     np.testing.assert_array_equal(grower.leaves.cpu(), leaves)
 
@@ -68,16 +90,30 @@ def test_kernels_add_up_leaves_of_trees_of_any_size(device: TorchDevice) -> None
     np.testing.assert_array_equal(f, expected.add_values(values, np.zeros(500)))
 
 
+@needs_triton
+@pytest.mark.parametrize("categories", [None, [7]])
+def test_rows_walk_to_the_leaves_that_they_grew(
+    device: TorchDevice, categories: list[int] | None
+) -> None:
+    trees = TreeDictionary(
+        30, min_leaf=2, max_leaf_nodes=40, corrects_leaves=True, categorical_features=categories
+    )
+    X, residual = make_rows(700, 0, 150)
+    atom, leaves = compiled(trees, X, residual, np.ones(700))
+    walked = trees.leaves(device.put(X), atom, device.kernels.walk)
+    np.testing.assert_array_equal(walked.cpu(), leaves)
+
+
 @needs_gpu
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_the_default_grows_the_trees_of_the_processor(n_classes: int) -> None:
+def test_a_fast_fit_grows_the_trees_of_the_processor(n_classes: int) -> None:
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.standard_normal((12_000, 4)), np.eye(4)[rng.integers(0, 4, 12_000)]])
     X[rng.random(12_000) < 0.1, 1] = np.nan
     side = np.sin(2.0 * X[:, 0]) + X[:, 2] * X[:, 4] + np.isnan(X[:, 1])
     y = (side + 0.5 * rng.standard_normal(12_000) > 0.3) + (n_classes == 3) * (X[:, 3] > 1.0)
     here, there, again = (
-        FCGBoostClassifier(device=device, random_state=0).fit(X, y)
+        FCGBoostClassifier("fast", device=device, random_state=0).fit(X, y)
         for device in ("cpu", "cuda", "cuda")
     )
     assert here.model_.dictionary.corrects_leaves

@@ -348,7 +348,7 @@ class Partition:
         steps = quantize(
             residual,
             weights,
-            size,
+            np.float64(size),
             unit,
         )
         self._growing[output] = HostRows(self._bins, self._codes, steps)
