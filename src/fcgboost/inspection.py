@@ -248,7 +248,8 @@ class Description:
             return [_near(row, _strongest(row / scale), names) for row in rows]
         shares = np.zeros(len(names))
         if self.influence is not None:
-            shares = self.influence[inputs.sources[atoms.inputs]]
+            of_pairs = [self.influence[list(pair.columns)].mean() for pair in inputs.pairs]
+            shares = np.append(self.influence, of_pairs)[inputs.sources[atoms.inputs]]
         order = np.argsort(-shares, kind="stable")
         texts = []
         for row in rows:

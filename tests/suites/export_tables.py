@@ -12,6 +12,7 @@ from fcgboost.tables.cells import is_missing, text_of
 from fcgboost.tables.columns import level_codes
 from fcgboost.tables.dates import part_of_date
 from fcgboost.tables.inputs import encode
+from fcgboost.tables.pairs import Pair
 
 
 class Case(NamedTuple):
@@ -60,8 +61,10 @@ def cells(model: Any, X: Any, dtype: Any) -> np.ndarray:
     """Give the numbers that rows of a table are read as: values, parts of dates and codes."""
     numbers = read(model, X, dtype).T
     columns = []
-    for j, part in record_of(model).cells:
-        if part == "level":
+    for j, part, second in record_of(model).cells:
+        if part == "pair":
+            columns.append(Pair.of(model.columns_, j, second).codes(numbers.T))
+        elif part == "level":
             columns.append(level_codes(numbers[j], len(model.columns_[j].levels)))
         else:
             columns.append(numbers[j] if part == "value" else part_of_date(part, numbers[j]))

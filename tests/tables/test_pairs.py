@@ -1,0 +1,91 @@
+"""Pairs of columns of categories in models."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fcgboost import FCGBoostClassifier, load_model
+from fcgboost.tables import CategoryColumn, NumberColumn
+from fcgboost.tables.pairs import Pair, choose_pairs
+
+
+def make_frame(n: int, seed: int) -> tuple[pd.DataFrame, np.ndarray]:
+    """Give a table whose label depends on combinations of two levels, with gaps."""
+    rng = np.random.default_rng(seed)
+    first = rng.integers(6, size=n)
+    second = rng.integers(5, size=n)
+    frame = pd.DataFrame(
+        {
+            "job": np.array(list("abcdef"), dtype=object)[first],
+            "x": rng.normal(size=n),
+            "town": np.array(list("vwxyz"), dtype=object)[second],
+        }
+    )
+    y = ((first * second) % 3 == 1) ^ (rng.random(n) < 0.1)
+    frame.loc[rng.random(n) < 0.05, "job"] = None
+    return frame, np.where(y, "yes", "no")
+
+
+X, Y = make_frame(500, 0)
+NEW = make_frame(100, 1)[0].assign(town=["v", "never seen", None, "z"] * 25)
+
+
+@pytest.fixture(scope="module")
+def model() -> FCGBoostClassifier:
+    return FCGBoostClassifier(cv=3, random_state=0).fit(X, Y)
+
+
+def test_combinations_are_inputs(model) -> None:
+    test, y = make_frame(2000, 2)
+    without = FCGBoostClassifier("gauss", cv=3, random_state=0).fit(X[["x"]], Y)
+    assert model.score(test, y) > without.score(test[["x"]], y) + 0.1
+    (pair,) = model.members_[0].pairs
+    assert pair.columns == (0, 2)
+    assert pair.output_names() == ("share of yes beyond job and town",)
+    assert "share of yes beyond job and town" in model.members_[0].inputs.names()
+
+
+def test_a_pair_is_explained_by_both_of_its_columns(model) -> None:
+    found = model.explain(NEW[:4], background=X[:20])
+    assert found.values.shape == (4, 3)
+    total = found.base_values + found.values.sum(axis=1)
+    np.testing.assert_allclose(total, model.decision_function(NEW[:4]), atol=1e-12)
+    influence = model.feature_importances_
+    assert influence.sum() == pytest.approx(1.0)
+    assert min(influence[0], influence[2]) > influence[1]
+
+
+def test_a_model_file_holds_pairs_to_the_last_bit(model, tmp_path) -> None:
+    model.save_model(tmp_path / "model.json")
+    loaded = load_model(tmp_path / "model.json")
+    assert loaded.members_[0].pairs == model.members_[0].pairs
+    np.testing.assert_array_equal(loaded.decision_function(NEW), model.decision_function(NEW))
+    np.testing.assert_array_equal(loaded.explain(NEW[:2]).values, model.explain(NEW[:2]).values)
+
+
+def test_codes_of_combinations_count_gaps_and_unknown_levels_last() -> None:
+    columns = [CategoryColumn("a", ("x", "y")), NumberColumn("n"), CategoryColumn("b", ("z",))]
+    pair = Pair.of(columns, 0, 2)
+    rows = np.array([[0.0, 9.0, 0.0], [1.0, 9.0, 0.0], [np.nan, 9.0, np.nan], [0.0, 9.0, np.nan]])
+    assert pair.sizes == (3, 2)
+    assert pair.codes(rows).tolist() == [0, 2, 5, 1]
+
+
+def test_pairs_with_few_combinations_are_tried_first() -> None:
+    sizes = {"a": 300, "b": 3, "c": 200, "d": 4}
+    columns = []
+    for name, size in sizes.items():
+        levels = tuple(f"{i:03}" for i in range(size))
+        columns.append(CategoryColumn(name, levels, (None,)))
+    tried = []
+
+    def facts_of(pairs):
+        tried.extend(pairs)
+        return [Facts() for _ in pairs]
+
+    class Facts:
+        def gain(self) -> float:
+            return 1.0
+
+    assert choose_pairs(columns, facts_of) == []
+    assert [pair.name for pair in tried] == ["b and d", "b and c", "c and d", "a and b", "a and d"]
