@@ -170,6 +170,16 @@ def texts(dictionary: Any) -> Case:
     return Case(model, wide_rows(200, 1, is_new=True)[columns])
 
 
+def paired(dictionary: Any, n_classes: int) -> Case:
+    """Fit where combinations of levels decide."""
+    rows = table_rows(400, 0)
+    is_same = (rows["label"] == "yes") == (rows["sex"] == "f")
+    classes = np.where(is_same, np.arange(400) % (n_classes - 1), n_classes - 1)
+    model = FCGBoostClassifier(dictionary, max_iter=8, random_state=0).fit(rows, classes)
+    assert all(member.pairs for member in model.members_)
+    return Case(model, table_rows(200, 1, is_new=True))
+
+
 def numbers(dictionary: Any, share: float, n_classes: int = 2, **parameters: Any) -> Case:
     """Fit on an array, a share of whose numbers is missing; many are, in later rows."""
     rng = np.random.default_rng(5)
@@ -204,6 +214,8 @@ TABLES: dict[str, Callable[[], Case]] = {
     "whole_gauss_2": lambda: whole("gauss", 2),
     "whole_forest_3": lambda: whole("auto", 3, 10_000, max_iter=3),
     "texts_auto": lambda: texts("auto"),
+    "paired_auto": lambda: paired("auto", 2),
+    "paired_relu_3": lambda: paired("relu", 3),
     "listed_auto": lambda: listed("auto"),
     "listed_tree": lambda: listed("tree"),
 }

@@ -273,14 +273,18 @@ def test_rare_levels_share_a_code_in_trees() -> None:
     assert codes[0] == gap == -1.0
 
 
-def test_trees_see_no_sets_of_many_levels() -> None:
-    rng = np.random.default_rng(0)
-    levels = rng.integers(20, size=4000).astype(float)
-    y = (rng.random(4000) < levels / 20.0).astype(int)
-    rows = DataSet.of(levels[:, None], y, np.ones(4000))
-    inputs, _ = learned(TreeDictionary(), [CategoryColumn("a", tuple("abcdefghijklmnopqrst"))], rows)
-    assert inputs.names() == ["share of y of a"]
-    assert inputs.dictionary(TreeDictionary()).categorical_features is None
+def test_trees_tell_the_most_frequent_of_many_levels_apart() -> None:
+    counts = [*range(90, 120), 500]
+    levels = np.repeat(np.arange(31.0), counts)
+    n = len(levels)
+    rows = DataSet.of(np.column_stack([levels, np.arange(n)]), np.arange(n) % 2, np.ones(n))
+    columns = [CategoryColumn("a", tuple(f"{i:02}" for i in range(31))), NumberColumn("b")]
+    inputs, _ = learned(TreeDictionary(), columns, rows)
+    *codes, gap = inputs.columns[0].outputs[-1].numbers
+    assert codes[30] == 0.0
+    assert codes[29:18:-1] == list(range(1, 12))
+    assert set(codes[:19]) == {12.0}
+    assert gap == -1.0
 
 
 # Nothing leaks

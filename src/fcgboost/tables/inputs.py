@@ -27,6 +27,7 @@ from fcgboost.dictionaries import Dictionary, TreeDictionary, UnionDictionary
 from fcgboost.dictionaries.union import TableUnion
 from fcgboost.tables.cells import Array
 from fcgboost.tables.columns import (
+    FEW_LEVELS,
     CategoryColumn,
     Column,
     LevelOutput,
@@ -38,10 +39,10 @@ from fcgboost.tables.learning import Audience, NumberFacts, number_outputs
 from fcgboost.tables.levels import LabelFacts, LevelFacts, PairFacts
 from fcgboost.tables.pairs import Pair, choose_pairs
 
-# Columns with at most this many levels are one-hot encoded.
-_FEW_LEVELS = 12
-# Levels with fewer rows are pooled for trees. Sets of many levels would learn them by heart.
-_LEAST = 5.0
+# Levels with fewer rows are pooled for trees: among many levels some differ by chance. So are all
+# but FEW_LEVELS of the most frequent ones, because sets of many levels learn them by heart.
+_LEAST_OF_FEW = 5.0
+_LEAST_OF_MANY = 100.0
 # Medians are taken over at most this many rows, and numbers.
 _MEDIAN_ROWS = 1 << 14
 _MEDIAN_ENTRIES = 1 << 21
@@ -236,7 +237,7 @@ def learn_inputs(
         raise ValueError("X has no usable column: all are constant, empty or unique identifiers.")
     pairs = []
     for pair, fact in choose_pairs(learned, ask):
-        pairs.append(replace(pair, outputs=_share_outputs(fact, labels)))
+        pairs.append(replace(pair, outputs=tuple(_share_outputs(fact, labels))))
         facts.append(fact)
     inputs = Inputs(learned, pairs)
     return inputs, inputs.used(facts)
@@ -285,10 +286,11 @@ def _level_outputs(
     # A single level, or levels that occur once each, carry no information.
     if len(present) + has_gaps < 2 or counts.max() < 2.0:
         return ()
-    if len(present) > _FEW_LEVELS:
-        return _share_outputs(facts, labels)
+    is_few = len(present) <= FEW_LEVELS
     outputs = []
-    if audience.smooth:
+    if not is_few:
+        outputs = _share_outputs(facts, labels)
+    elif audience.smooth:
         # Of two levels, one mark tells them apart.
         marked = present if len(present) + has_gaps > 2 else present[1:]
         outputs = [LevelOutput(level=int(code), view=audience.view) for code in marked]
@@ -297,23 +299,24 @@ def _level_outputs(
             gap = (*(counts == 0.0).astype(np.float64).tolist(), 1.0)
             outputs.append(LevelOutput("missing", numbers=gap, view=audience.view))
     if audience.trees:
-        codes = _codes(counts)
+        codes = _codes(counts, _LEAST_OF_FEW if is_few else _LEAST_OF_MANY)
         if max(codes) > 0.0 or has_gaps:
             outputs.append(LevelOutput("level", numbers=codes, view="trees"))
     return tuple(outputs)
 
 
-def _share_outputs(facts: LabelFacts, labels: Sequence[object]) -> tuple[LevelOutput, ...]:
-    return tuple(
+def _share_outputs(facts: LabelFacts, labels: Sequence[object]) -> list[LevelOutput]:
+    return [
         LevelOutput(f"{_SHARE}{label}", None, tuple(shares.tolist()))
         for label, shares in zip(labels[1:], facts.shares().T, strict=True)
-    )
+    ]
 
 
-def _codes(counts: Array) -> tuple[float, ...]:
+def _codes(counts: Array, least: float) -> tuple[float, ...]:
     """Return numbers of levels, frequent ones first; rare ones share the last, gaps have -1."""
     order = np.argsort(-counts, kind="stable")
-    is_frequent = counts[order] >= _LEAST
+    is_frequent = counts[order] >= least
+    is_frequent[FEW_LEVELS:] = False
     numbers = np.where(is_frequent, np.arange(len(order)), is_frequent.sum()).astype(np.float64)
     codes = np.full(len(counts) + 1, -1.0)
     codes[order] = np.where(counts[order] > 0.0, numbers, -1.0)

@@ -9,11 +9,17 @@ from itertools import combinations
 import numpy as np
 
 from fcgboost.arrays import Array, Codes
-from fcgboost.tables.columns import CategoryColumn, Column, LevelOutput, level_codes
+from fcgboost.tables.columns import (
+    FEW_LEVELS,
+    CategoryColumn,
+    Column,
+    LevelOutput,
+    level_codes,
+)
 from fcgboost.tables.levels import PairFacts
 
 # All pairs that are tried have at most so many combinations; those with the fewest come first.
-_MOST_COMBINATIONS = 1 << 15
+_MOST_COMBINATIONS = 1 << 14
 # Those that explain most are kept: at most so many, and at least so much, in units of chance.
 _MOST_PAIRS = 12
 _LEAST_GAIN = 2.0
@@ -81,11 +87,13 @@ def choose_pairs(
     columns: Sequence[Column],
     facts_of: Callable[[Sequence[Pair]], Iterable[PairFacts]],
 ) -> list[tuple[Pair, PairFacts]]:
-    """Return the pairs of columns of categories in use that tell most beyond both columns."""
+    """Return the pairs of columns with few levels that tell most beyond both columns."""
     used = [
         j
         for j, column in enumerate(columns)
-        if isinstance(column, CategoryColumn) and column.outputs
+        if isinstance(column, CategoryColumn)
+        and column.outputs
+        and len(column.levels) <= FEW_LEVELS
     ]
     pairs = [Pair.of(columns, first, second) for first, second in combinations(used, 2)]
     pairs.sort(key=lambda pair: pair.n_combinations)
