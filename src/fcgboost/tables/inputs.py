@@ -39,10 +39,11 @@ from fcgboost.tables.learning import Audience, NumberFacts, number_outputs
 from fcgboost.tables.levels import LabelFacts, LevelFacts, PairFacts
 from fcgboost.tables.pairs import Pair, choose_pairs
 
-# Levels with fewer rows are pooled for trees: among many levels some differ by chance. So are all
-# but FEW_LEVELS of the most frequent ones, because sets of many levels learn them by heart.
+# Levels with fewer rows are pooled for trees: sets of many levels would learn them by heart. If
+# there are many, one also needs this share of the rows.
 _LEAST_OF_FEW = 5.0
 _LEAST_OF_MANY = 100.0
+_LEAST_SHARE = 0.05
 # Medians are taken over at most this many rows, and numbers.
 _MEDIAN_ROWS = 1 << 14
 _MEDIAN_ENTRIES = 1 << 21
@@ -299,7 +300,8 @@ def _level_outputs(
             gap = (*(counts == 0.0).astype(np.float64).tolist(), 1.0)
             outputs.append(LevelOutput("missing", numbers=gap, view=audience.view))
     if audience.trees:
-        codes = _codes(counts, _LEAST_OF_FEW if is_few else _LEAST_OF_MANY)
+        least_of_many = max(_LEAST_OF_MANY, _LEAST_SHARE * counts.sum())
+        codes = _codes(counts, _LEAST_OF_FEW if is_few else least_of_many)
         if max(codes) > 0.0 or has_gaps:
             outputs.append(LevelOutput("level", numbers=codes, view="trees"))
     return tuple(outputs)
@@ -316,7 +318,6 @@ def _codes(counts: Array, least: float) -> tuple[float, ...]:
     """Return numbers of levels, frequent ones first; rare ones share the last, gaps have -1."""
     order = np.argsort(-counts, kind="stable")
     is_frequent = counts[order] >= least
-    is_frequent[FEW_LEVELS:] = False
     numbers = np.where(is_frequent, np.arange(len(order)), is_frequent.sum()).astype(np.float64)
     codes = np.full(len(counts) + 1, -1.0)
     codes[order] = np.where(counts[order] > 0.0, numbers, -1.0)

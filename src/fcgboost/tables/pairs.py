@@ -21,8 +21,8 @@ from fcgboost.tables.levels import PairFacts
 # All pairs that are tried have at most so many combinations; those with the fewest come first.
 _MOST_COMBINATIONS = 1 << 14
 # Those that explain most are kept: at most so many, and at least so much, in units of chance.
-_MOST_PAIRS = 12
-_LEAST_GAIN = 2.0
+_MOST_PAIRS = 6
+_LEAST_GAIN = 12.0
 
 
 @dataclass(frozen=True)
