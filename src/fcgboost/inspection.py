@@ -292,6 +292,8 @@ class Description:
             blocks.append(f"Members\n\n{text_table(KIND_HEADS, self.kind_rows())}")
         if self.has_encodings:
             rows = [(column.name, kind_of(column), encoding_of(column)) for column in self.columns]
+            pairs = {pair.name: pair for inputs in self.inputs for pair in inputs.pairs}
+            rows += [(name, "pair", listed(pair.output_names())) for name, pair in pairs.items()]
             table = text_table(("column", "kind", "encoding"), rows, n_labels=3)
             blocks += ["Columns", *self.encoding_notes, table]
         if self.influence is not None:

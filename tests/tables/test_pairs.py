@@ -55,6 +55,12 @@ def test_a_pair_is_explained_by_both_of_its_columns(model) -> None:
     assert min(influence[0], influence[2]) > influence[1]
 
 
+def test_a_description_names_pairs(model) -> None:
+    text = str(model.describe())
+    assert "job and town" in text
+    assert "share of yes beyond job and town" in text
+
+
 def test_a_model_file_holds_pairs_to_the_last_bit(model, tmp_path) -> None:
     model.save_model(tmp_path / "model.json")
     loaded = load_model(tmp_path / "model.json")
