@@ -1,5 +1,7 @@
 """Pairs of columns of categories in models."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -67,6 +69,25 @@ def test_a_model_file_holds_pairs_to_the_last_bit(model, tmp_path) -> None:
     assert loaded.members_[0].pairs == model.members_[0].pairs
     np.testing.assert_array_equal(loaded.decision_function(NEW), model.decision_function(NEW))
     np.testing.assert_array_equal(loaded.explain(NEW[:2]).values, model.explain(NEW[:2]).values)
+
+
+@pytest.mark.parametrize(
+    ("changes", "place"),
+    [
+        ({"columns": [2, 0]}, "columns"),
+        ({"columns": [0, 1]}, "columns"),
+        ({"columns": [0, 9]}, "columns"),
+        ({"outputs": [{"kind": "numbers", "part": "", "numbers": [0], "view": "both"}]}, "numbers"),
+    ],
+)
+def test_a_model_file_with_a_wrong_pair_is_refused(model, tmp_path, changes, place) -> None:
+    path = tmp_path / "model.json"
+    model.save_model(path)
+    document = json.loads(path.read_text())
+    document["members"][0]["inputs"]["pairs"][0] |= changes
+    path.write_text(json.dumps(document))
+    with pytest.raises(ValueError, match=rf"members\[0\].inputs.pairs\[0\].*{place}"):
+        load_model(path)
 
 
 def test_codes_of_combinations_count_gaps_and_unknown_levels_last() -> None:
