@@ -1,13 +1,17 @@
 """Pairs of columns of categories in models."""
 
 import json
+from itertools import permutations
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from fcgboost import FCGBoostClassifier, load_model
+from fcgboost.checks import check_rows
+from fcgboost.explanation import game_of
 from fcgboost.tables import CategoryColumn, NumberColumn, pairs
+from fcgboost.tables.inputs import encode
 from fcgboost.tables.pairs import Pair, choose_pairs
 
 
@@ -55,6 +59,35 @@ def test_a_pair_is_explained_by_both_of_its_columns(model) -> None:
     influence = model.feature_importances_
     assert influence.sum() == pytest.approx(1.0)
     assert min(influence[0], influence[2]) > influence[1]
+
+
+def test_values_are_those_of_a_game_with_a_player_for_the_pair(model) -> None:
+    rows = check_rows(model, NEW[:3])
+    background = np.asarray(model._sample_)[:5]
+    game = game_of(model.members_, background)
+    players = range(4)
+    # All members have the one pair: their inputs are numbered alike.
+    assert {pair.columns for member in model.members_ for pair in member.pairs} == {(0, 2)}
+    for row in rows:
+
+        def worth(joined, row=row):
+            total = 0.0
+            for member in model.members_:
+                is_in = np.isin(member.sources(3), joined)
+                inputs = [encode(member.inputs, part) for part in (row[None], background)]
+                mixed = np.where(is_in, *inputs)
+                total += member.weight * member.model.decision(mixed).mean()
+            return total
+
+        phi = np.zeros(4)
+        for order in permutations(players):
+            for k, player in enumerate(order):
+                phi[player] += worth(order[: k + 1]) - worth(order[:k])
+        phi /= 24.0
+        expected = phi[:3] + phi[3] * np.array([0.5, 0.0, 0.5])
+        values, error = game.values([encode(member.inputs, row[None]) for member in model.members_])
+        np.testing.assert_allclose(values[:, 0], expected, atol=1e-12)
+        assert error == 0.0
 
 
 def test_a_description_names_pairs(model) -> None:
