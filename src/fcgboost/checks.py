@@ -429,6 +429,6 @@ def check_columns(layout: Any) -> None:
     is_odd = is_far | ((frame.low < frame.high) & (frame.high < frame.low + NEAR))
     if is_odd.any() and audience_of(layout.design.dictionary)[0]:
         column = int(is_odd.argmax())
-        name = f"x{column}" if inputs is None else inputs.columns[inputs.sources[column]].name
+        name = f"x{column}" if inputs is None else inputs.origins[inputs.sources[column]].name
         what = f"has numbers beyond {FAR:g}" if is_far[column] else f"spans less than {NEAR:g}"
         raise ValueError(f"Column {name!r} {what}: rescale it, or use dictionary='tree'.")

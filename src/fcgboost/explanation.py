@@ -102,16 +102,19 @@ def explain(classifier: BaseFCGBoost, X: Rows, background: Rows = None) -> Expla
 def game_of(members: Sequence[Member], background: Matrix) -> Game:
     """Return the game of a classifier's members, given checked background rows."""
     n_columns = background.shape[1]
+    pairs = sorted({pair.columns for member in members for pair in member.pairs})
     terms = []
     for member in members:
+        places = [n_columns + pairs.index(pair.columns) for pair in member.pairs]
+        players = np.array([*range(n_columns), *places])
         term = Term(
             member.model,
             member.weight,
             _dense(encode(member.inputs, background)),
-            member.sources(n_columns),
+            players[member.sources(n_columns)],
         )
         terms.append(term)
-    return Game(terms, n_columns)
+    return Game(terms, n_columns, pairs)
 
 
 def _background(classifier: BaseFCGBoost, background: Rows) -> Matrix:

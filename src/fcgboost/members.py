@@ -18,10 +18,11 @@ from fcgboost.dictionaries.planes import product_on_one_thread
 from fcgboost.dictionaries.union import FamilyAtoms
 from fcgboost.greedy.path import Trace
 from fcgboost.importances import importances_of
-from fcgboost.model import Model, by_family
+from fcgboost.model import Model, by_family, of_columns
 from fcgboost.parts import is_ours
 from fcgboost.stopping import Status
 from fcgboost.tables.inputs import Inputs, PlainInputs, encode
+from fcgboost.tables.pairs import Pair
 
 __all__ = ["Member"]
 
@@ -78,8 +79,16 @@ class Member:
         has_start = np.isfinite(self.trace.start).all()
         return self.trace.n_steps >= self.n_iter and bool(has_start)
 
+    @property
+    def pairs(self) -> Sequence[Pair]:
+        """The pairs of columns that are inputs of its atoms."""
+        return () if self.inputs is None else self.inputs.pairs
+
     def sources(self, n_columns: int) -> Codes:
-        """Return the column of X that each input of the atoms is computed from."""
+        """Return the column of X that each input of the atoms is computed from.
+
+        Beyond the columns are pairs of them.
+        """
         return np.arange(n_columns) if self.inputs is None else self.inputs.sources
 
     def decision(self, X: Matrix) -> Matrix:
@@ -135,13 +144,14 @@ class Member:
         rows = encode(self.inputs, rows)
         if self.model.limits is not None:
             rows = self.model.limits.apply(rows)
-        return importances_of(
+        importances = importances_of(
             self.model,
             rows=rows,
             deviation=self.deviation,
             sources=self.sources(n_columns),
-            n_features=n_columns,
+            n_features=n_columns + len(self.pairs),
         )
+        return of_columns(importances, [pair.columns for pair in self.pairs])
 
 
 class Members(tuple[Member, ...]):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -182,3 +182,14 @@ def by_family(dictionary: Dictionary, atoms: Matrix, n_features: int) -> list[Fa
         slice(0, n_features),
     )
     return [whole] if atoms.shape[0] else []
+
+
+def of_columns(values: Array, pairs: Sequence[tuple[int, int]]) -> Array:
+    """Return values of columns, given theirs and behind them those of pairs, which columns share.
+
+    Both columns of a pair get half of its value.
+    """
+    totals = values[: len(values) - len(pairs)].copy()
+    for pair, value in zip(pairs, values[len(totals) :], strict=True):
+        totals[list(pair)] += value / 2.0
+    return totals

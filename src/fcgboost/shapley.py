@@ -29,7 +29,7 @@ from fcgboost.dictionaries import (
     TreeDictionary,
 )
 from fcgboost.dictionaries.nodes import nodes_of
-from fcgboost.model import Model, by_family
+from fcgboost.model import Model, by_family, of_columns
 
 Integers = NDArray[np.int64]
 # Maps moves, (n_walks, n_moves), to decision values, (n_walks, n_moves + 1, n_outputs). Walks begin
@@ -86,11 +86,17 @@ class Game:
     terms : sequence of Term
         All backgrounds are the same rows.
     n_columns : int
+    pairs : sequence of (int, int)
+        Columns whose combination is a player of its own, numbered after the columns. Its value is
+        that of both columns in equal parts.
     """
 
-    def __init__(self, terms: Sequence[Term], n_columns: int) -> None:
+    def __init__(
+        self, terms: Sequence[Term], n_columns: int, pairs: Sequence[tuple[int, int]] = ()
+    ) -> None:
         self._terms = terms
-        self._n_columns = n_columns
+        self._pairs = pairs
+        self._n_columns = n_columns + len(pairs)
         self._sources = np.concatenate([term.sources for term in terms])
         self._background = self._within([term.background for term in terms])
         decisions = [term.weight * term.model.decision(term.background) for term in terms]
@@ -138,6 +144,11 @@ class Game:
         The row is given as each model sees it, of shape (1, n_inputs). The error is three standard
         errors of the least certain value; 0 if all are exact.
         """
+        phi, error = self._of_players(rows)
+        return of_columns(phi, self._pairs), error
+
+    def _of_players(self, rows: Sequence[Array]) -> tuple[Array, float]:
+        """Return the values of columns and of pairs, and their error."""
         (x,) = self._within(rows)
         phi = np.zeros((self._n_columns, len(self.base)))
         for inputs, values in self._exact:

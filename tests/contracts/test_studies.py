@@ -6,7 +6,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from benchmarks import few_rows, model_sizes, study_findings, study_members, study_scores
+from benchmarks import (
+    few_rows,
+    model_sizes,
+    study_categories,
+    study_findings,
+    study_members,
+    study_scores,
+)
 from benchmarks.data import make_rows
 from fcgboost import FCGBoostClassifier
 from paper.data.tables import LabelledFrame
@@ -95,6 +102,25 @@ def test_a_variant_of_one_kind_has_members_of_that_kind(variant: str, families: 
     with change():
         model = FCGBoostClassifier(max_iter=8, cv=3, random_state=0).fit(X, y)
     assert {type(member.model.dictionary).__name__ for member in model.members_} == families
+
+
+def test_columns_of_categories_are_compared_on_the_same_rows(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(study_categories, "MOST_ROWS", 120)
+    small = study_categories.generate(7, 120)
+    assert (small.X.shape, small.X_test.shape) == ((120, 17), (120, 17))
+    assert study_categories.without_texts(small).X.shape == (120, 12)
+    noisy = study_categories.with_noise(small, 4)
+    assert noisy.X.shape == (120, 22)
+    assert set(noisy.X_test["noise 0"]) <= {f"level {i}" for i in range(4)}
+    monkeypatch.setattr(study_categories, "deal", lambda name, split: small)
+    options = ["--only", "generated", "--splits", "1", "2", "--variants", "without text"]
+    study_categories.main(options)
+    head, _, row = map(cells_of, capsys.readouterr().out.splitlines())
+    assert head == ["table", "AUC", "less without text"]
+    # Both splits are the same rows.
+    assert re.fullmatch(r"[+-]\d+\.\d{2} ± 0\.00 \(\d+\.\d{2} ×\)", row[2])
 
 
 def test_small_sets_give_the_table_of_members(

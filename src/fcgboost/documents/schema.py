@@ -201,10 +201,18 @@ class PlainInputsRecord(Record, tag_field="kind", tag="plain"):
     fills: list[Real] | None
 
 
+class PairRecord(Record):
+    """Two columns of categories, and what their combinations become."""
+
+    columns: tuple[_Place, _Place]
+    outputs: list[LevelNumbersRecord]
+
+
 class TableInputsRecord(Record, tag_field="kind", tag="table"):
-    """The inputs are the outputs of each column, ordered by their views."""
+    """The inputs are the outputs of each column and then of each pair, ordered by their views."""
 
     outputs: list[list[OutputRecord]]
+    pairs: list[PairRecord]
 
 
 class MemberRecord(Record):

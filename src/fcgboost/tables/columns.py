@@ -24,6 +24,8 @@ from fcgboost.threads import cached
 #: Which families see an output: those that take missing values and categories ("trees"), the others
 #: ("smooth"), or all.
 View = Literal["smooth", "both", "trees"]
+#: Columns with at most this many levels are one-hot encoded, and make pairs.
+FEW_LEVELS = 12
 #: What the numbers of a column count; dates are days since 1970-01-01.
 Unit = Literal["number", "days"]
 
