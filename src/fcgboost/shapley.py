@@ -244,7 +244,7 @@ class _Atoms:
 
 def _trees(atoms: _Atoms) -> _Values:
     nodes = nodes_of(atoms.rows)
-    depths = _kernels.check_trees(nodes, len(atoms.scale))
+    depths = _kernels.check_trees(nodes, len(atoms.scale)).depths
 
     def values(x: Array) -> Array:
         of_trees = shapley.of_trees(

@@ -215,7 +215,8 @@ def test_rows_that_are_no_trees_are_refused(row) -> None:
 
 def test_padding_and_depths_are_found() -> None:
     nodes = nodes_of(make_trees(8))
-    np.testing.assert_array_equal(_kernels.check_trees(nodes, 4), np.arange(len(nodes)))
+    trees = _kernels.check_trees(nodes, 4)
+    np.testing.assert_array_equal(trees.depths, np.arange(len(nodes)))
 
 
 def test_copies_and_pickles_are_equal() -> None:

@@ -77,10 +77,9 @@ def test_only_these_sizes_are_left_to_the_caller():
         *(f"fcg_split_rows {name}" for name in ("slots", "splits", "histograms")),
         "fcg_take_rows X",
         "fcg_take_rows taken",
+        "fcg_add_up X",
         "fcg_walk X",
         "fcg_walk_to_leaves X",
-        "fcg_walk_to_leaves numbers",
-        "fcg_walk_to_leaves tree",
         "fcg_write_tree splits",
         "fcg_write_tree totals",
     }
@@ -248,16 +247,13 @@ def short_first(last=2):
         (lambda: forest.Forest(5).sums([np.zeros(4)]), "r needs 5"),
         (
             lambda: _kernels.walk_to_leaves(
-                np.zeros((5, 1)), np.zeros((1, 4)), 1, np.zeros(2, np.uint16)
+                np.zeros((5, 1)),
+                _kernels.check_trees(np.array([[[-1.0, 0.0, 0.0, 0.0]] * 2]), 1),
+                np.zeros(1, np.uint16),
             ),
-            "nodes needs 8",
+            "numbers needs 2",
         ),
-        (
-            lambda: _kernels.walk_to_leaves(
-                np.zeros((5, 1)), np.zeros((0, 4)), 0, np.zeros(0, np.uint16)
-            ),
-            "numbers needs 1",
-        ),
+        (lambda: _kernels.add_up(_kernels.Sum(n_features=2), np.zeros((5, 1))), "1 features, not 2"),
         (lambda: rounds.plan_tree(0, np.zeros(0), np.zeros(0, np.int64)), "gains needs 1"),
         (lambda: rounds.plan_tree(0, np.zeros(3), np.zeros(2, np.int64)), "children needs 3"),
         (short_codes, "codes needs 5"),

@@ -285,20 +285,63 @@ typedef struct {
     double feature, value, left, kind;
 } fcg_node;
 
-/* Write the depths of trees; `levels` is work space for n_nodes numbers. Returns -1, or the number
- * of the first reachable node that sends rows to no valid node, or to one with another parent. */
+/* The same node as rows descend from it. A leaf has its own number as left. How another one splits
+ * is a sum: SPLITS; MISSING, missing values go right; SET, it has a set of categories; and FEATURE
+ * times the feature. */
+enum { FCG_SPLITS = 1, FCG_MISSING = 2, FCG_SET = 4, FCG_FEATURE = 8 };
+typedef struct {
+    double value;
+    int32_t how, left;
+} fcg_branch;
+
+/* Write the depths of trees, and their nodes as branches; `levels` is work space for n_nodes
+ * numbers. Returns -1, or the number of the first reachable node that sends rows to no valid node,
+ * or to one with another parent. */
 FCG_API int64_t fcg_check_trees(int64_t n_trees, int64_t n_nodes,
                                 const fcg_node nodes[n_trees * n_nodes], int64_t n_features,
-                                int64_t levels[n_nodes], int64_t depths[n_trees]);
+                                int64_t levels[n_nodes], int64_t depths[n_trees],
+                                fcg_branch branches[n_trees * n_nodes]);
 /* Write the values of checked trees at rows of single or double precision, of shape (n_rows,
  * n_trees). */
 FCG_API void fcg_walk(int64_t n_trees, int64_t n_nodes, const fcg_node nodes[n_trees * n_nodes],
-                      const int64_t depths[n_trees], int64_t n_rows, int64_t n_features,
-                      int32_t is_single, const void *X, double values[n_rows * n_trees]);
+                      const fcg_branch branches[n_trees * n_nodes], int64_t n_rows,
+                      int64_t n_features, int32_t is_single, const void *X,
+                      double values[n_rows * n_trees]);
 /* Write the leaf number of each row in one tree; `numbers` has one for each node. */
-FCG_API void fcg_walk_to_leaves(int64_t depth, const fcg_node tree[], int64_t n_rows,
+FCG_API void fcg_walk_to_leaves(int64_t n_nodes, const fcg_node tree[n_nodes],
+                                const fcg_branch branches[n_nodes], int64_t n_rows,
                                 int64_t n_features, int32_t is_single, const void *X,
-                                const uint16_t numbers[], uint16_t leaves[n_rows]);
+                                const uint16_t numbers[n_nodes], uint16_t leaves[n_rows]);
+
+/* sum.c */
+
+/* What turns numbers z into values: max(0, z), 1 if z > 0, 1 / (1 + exp(-z)), exp(-z). The values
+ * of trees are those of their leaves. */
+enum { FCG_RAMP = 0, FCG_STEP = 1, FCG_SIGMOID = 2, FCG_BELL = 3, FCG_TREE = 4, FCG_LANES = 8 };
+
+/* Atoms of one profile over some of the inputs. Limits, atoms and coefficients are places in the
+ * numbers of the sum. Limits are what stands for missing inputs, and the lowest and the highest
+ * values that inputs are clipped to; place -1 is none. Atoms are in groups of LANES, the last one
+ * padded: for each input, and then for the constant, the weights of the group; of bells, for each
+ * input, the centres, and then the factors of the differences that z is the sum of squares of. For
+ * trees `atoms` is the place of their first node. Coefficients of atoms that only pad are 0; they
+ * have the shape (n_outputs, n_groups * LANES). */
+typedef struct {
+    int64_t profile, n_atoms, first_input, n_inputs, limits, atoms, n_nodes, coef;
+} fcg_part;
+/* A sum of the atoms of all parts, times their coefficients, and of an intercept per output. */
+typedef struct {
+    int64_t n_features, n_outputs, n_parts;
+    const fcg_part *parts;
+    const double *numbers, *intercept;
+    const fcg_node *nodes;
+    const fcg_branch *branches;
+} fcg_sum;
+
+/* Write the sum at rows of single or double precision, of shape (n_rows, n_outputs). Returns 0, or
+ * -1 if there is not enough memory. */
+FCG_API int32_t fcg_add_up(const fcg_sum *sum, int64_t n_rows, int32_t is_single, const void *X,
+                           double values[n_rows * sum->n_outputs]);
 
 /* shapley.c: players own some of the inputs each; their Shapley values are what they add to atoms
  * on the way from the rows of a background to one row x, averaged over all orders of players */
@@ -330,7 +373,6 @@ FCG_API void fcg_shapley_products(int64_t n_background, int64_t n_players, int64
  * first[p] - 1; gaps have the shape (n_walks, n_inputs). Writes profile(z) @ coef^T before all
  * moves and after each, of shape (n_walks, n_moves + 1, n_outputs); coefficients have the shape
  * (n_outputs, n_atoms). `room` has space for n_atoms numbers. */
-enum { FCG_RAMP = 0, FCG_STEP = 1, FCG_SIGMOID = 2 };
 FCG_API void fcg_shapley_walks(int64_t n_walks, int64_t n_moves,
                                const int64_t moves[n_walks * n_moves], int64_t n_inputs,
                                const int64_t first[], const double gaps[n_walks * n_inputs],

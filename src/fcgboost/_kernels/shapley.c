@@ -1,5 +1,5 @@
 /* Shapley values of trees and of products, and sums that change from player to player. */
-#include "exp.h"
+#include "profiles.h"
 #include "walk.h"
 
 enum { LANES = 8 };
@@ -89,19 +89,6 @@ void fcg_shapley_products(int64_t n_background, int64_t n_players, int64_t n_ato
         }
 }
 
-/* Compute the values of atoms from their sums z. */
-static void apply(int64_t profile, int64_t n, const double *z, double *values) {
-    if (profile == FCG_RAMP)
-        for (int64_t a = 0; a < n; a++) values[a] = z[a] > 0.0 ? z[a] : 0.0;
-    else if (profile == FCG_STEP)
-        for (int64_t a = 0; a < n; a++) values[a] = z[a] > 0.0 ? 1.0 : 0.0;
-    else
-        for (int64_t a = 0; a < n; a++) {
-            double small = exp_of(-fabs(z[a])), large = 1.0 / (1.0 + small);
-            values[a] = z[a] > 0.0 ? large : small * large;
-        }
-}
-
 /* Return an inner product, added up in the same order on every machine. */
 static double dot(int64_t n, const double *x, const double *y) {
     double sums[LANES] = {0.0}, total = 0.0;
@@ -127,7 +114,7 @@ void fcg_shapley_walks(int64_t n_walks, int64_t n_moves, const int64_t *moves, i
                     for (int64_t a = 0; a < n_atoms; a++) z[a] += gap * row[a];
                 }
             }
-            apply(profile, n_atoms, z, room);
+            fcg_apply(profile, n_atoms, z, room);
             for (int64_t o = 0; o < n_outputs; o++)
                 values[o] = dot(n_atoms, coef + o * n_atoms, room);
         }

@@ -173,6 +173,6 @@ def _union_fault(dictionary: UnionDictionary, atoms: Array, n_features: int) -> 
 def _is_tree(row: Array, n_features: int) -> bool:
     """Return whether each reachable node is valid and reached once."""
     try:
-        return bool(check_trees(nodes_of(row[None]), n_features)[0] <= _DEEPEST)
+        return bool(check_trees(nodes_of(row[None]), n_features).depths[0] <= _DEEPEST)
     except (IndexError, ValueError):
         return False
