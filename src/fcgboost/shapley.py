@@ -38,7 +38,7 @@ Integers = NDArray[np.int64]
 _Worth = Callable[[Integers], Array]
 # The same for any row and the atoms of one family.
 _Walk = Callable[[Array, Integers], Array]
-# Maps a row to its Shapley values, of shape (n_columns, n_outputs).
+# Maps rows to their Shapley values, of shape (n_rows, n_columns, n_outputs).
 _Values = Callable[[Array], Array]
 
 # With at most this many columns, enumerate all coalitions; otherwise sample orders.
@@ -132,18 +132,26 @@ class Game:
             parts.append(Z if limits is None else limits.apply(Z))
         return np.hstack(parts)
 
-    def values(self, rows: Sequence[Array]) -> tuple[Array, float]:
-        """Return the Shapley values, of shape (n_columns, n_outputs), and their error.
+    def values(self, rows: Sequence[Array]) -> tuple[Array, Array]:
+        """Return the Shapley values, of shape (n_rows, n_columns, n_outputs), and their errors.
 
-        The row is given as each model sees it, of shape (1, n_inputs). The error is three standard
-        errors of the least certain value; 0 if all are exact.
+        Rows are given as each model sees them, of shape (n_rows, n_inputs). The error is three
+        standard errors of the least certain value of a row; 0 if all are exact.
         """
-        (x,) = self._within(rows)
-        phi = np.zeros((self._n_columns, len(self.base)))
+        X = self._within(rows)
+        phi = np.zeros((len(X), self._n_columns, len(self.base)))
+        errors = np.zeros(len(X))
         for inputs, values in self._exact:
-            phi += values(x[inputs])
+            phi += values(X[:, inputs])
+        if self._walks:
+            for i, x in enumerate(X):
+                phi[i], errors[i] = self._add_walks(phi[i], x)
+        return phi, errors
+
+    def _add_walks(self, phi: Array, x: Array) -> tuple[Array, float]:
+        """Add the values of atoms without a formula to those of a row; return also the error."""
         players = np.unique(self._sources[differ(x, self._background)])
-        if not self._walks or len(players) == 0:
+        if len(players) == 0:
             return phi, 0.0
 
         def worth(moves: Integers) -> Array:
@@ -243,30 +251,25 @@ class _Atoms:
 
 
 def _trees(atoms: _Atoms) -> _Values:
-    nodes = nodes_of(atoms.rows)
-    depths = _kernels.check_trees(nodes, len(atoms.scale)).depths
-
-    def values(x: Array) -> Array:
-        of_trees = shapley.of_trees(
-            nodes,
-            depths,
-            x,
-            atoms.background,
-            atoms.columns,
-            atoms.n_columns,
-        )
-        return of_trees.T @ atoms.coef / len(atoms.background)
-
-    return values
+    trees = shapley.TreesOverBackground(
+        _kernels.check_trees(nodes_of(atoms.rows), len(atoms.scale)),
+        atoms.background,
+        atoms.columns,
+        atoms.n_columns,
+    )
+    coef = np.ascontiguousarray(atoms.coef) / len(atoms.background)
+    return lambda X: trees.values(np.ascontiguousarray(X), coef)
 
 
 def _lines(atoms: _Atoms) -> _Values:
     slopes = atoms.parameters[:, :-1].T @ atoms.coef
     mean = atoms.background.mean(axis=0)
 
-    def values(x: Array) -> Array:
-        phi = np.zeros((atoms.n_columns, slopes.shape[1]))
-        np.add.at(phi, atoms.columns, (x - mean)[:, None] * slopes)
+    def values(X: Array) -> Array:
+        phi = np.zeros((len(X), atoms.n_columns, slopes.shape[1]))
+        added = (X - mean)[:, :, None] * slopes
+        for j, column in enumerate(atoms.columns):
+            phi[:, column] += added[:, j]
         return phi
 
     return values
@@ -284,7 +287,7 @@ def _bells(atoms: _Atoms) -> _Values:
         gaps *= units[is_used]
         return np.square(gaps, out=gaps)
 
-    def values(x: Array) -> Array:
+    def values_of_row(x: Array) -> Array:
         x = x[order]
         is_other = differ(x, background)
         phi = np.zeros((atoms.n_columns, atoms.coef.shape[1]))
@@ -305,7 +308,7 @@ def _bells(atoms: _Atoms) -> _Values:
             phi[players] += (same * of_products) @ atoms.coef
         return phi / len(background)
 
-    return values
+    return lambda X: np.array(list(map(values_of_row, X)))
 
 
 def _planes(atoms: _Atoms) -> _Walk:

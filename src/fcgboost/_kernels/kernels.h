@@ -346,17 +346,25 @@ FCG_API int32_t fcg_add_up(const fcg_sum *sum, int64_t n_rows, int32_t is_single
 /* shapley.c: players own some of the inputs each; their Shapley values are what they add to atoms
  * on the way from the rows of a background to one row x, averaged over all orders of players */
 
-/* Add to phi, of shape (n_trees, n_players), the Shapley values of checked trees, summed over the
- * background. `players` has the player of each feature, `owners` is work space of n_players zeros,
- * and `shares`, of shape (size, size), has i! j! / (i + j + 1)!; size exceeds the number of
- * different players on any path from the root. */
-FCG_API void fcg_shapley_trees(int64_t n_trees, int64_t n_nodes,
-                               const fcg_node nodes[n_trees * n_nodes], int64_t n_background,
-                               int64_t n_features,
-                               const double background[n_background * n_features],
-                               const double x[n_features], const int64_t players[n_features],
-                               int64_t n_players, int8_t owners[n_players], int64_t size,
-                               const double shares[size * size], double phi[n_trees * n_players]);
+/* Write which rows of the background each node of checked trees sends left: one bit per row, in
+ * groups of GROUP rows, of shape (n_groups, n_trees, n_nodes). */
+enum { FCG_GROUP = 64 };
+FCG_API void fcg_go_left(int64_t n_trees, int64_t n_nodes, const fcg_node nodes[n_trees * n_nodes],
+                         const fcg_branch branches[n_trees * n_nodes], int64_t n_background, int64_t n_features,
+                         const double background[n_background * n_features],
+                         uint64_t lefts[(n_background + 63) / 64 * n_trees * n_nodes]);
+/* Add to phi, of shape (n_rows, n_players, n_outputs), the Shapley values of checked trees of at
+ * most some depth, times their coefficients, for the rows of X, summed over the background.
+ * `players` has the player of each feature, and `shares`, of shape (size, size), has
+ * i! j! / (i + j + 1)!; size is no less than the number of different players on any path from the
+ * root. Returns 0, or -1 if there is not enough memory. */
+FCG_API int32_t fcg_shapley_trees(
+    int64_t n_trees, int64_t n_nodes, const fcg_node nodes[n_trees * n_nodes], int64_t depth,
+    int64_t n_background, const uint64_t lefts[(n_background + 63) / 64 * n_trees * n_nodes],
+    int64_t n_rows, int64_t n_features, const double X[n_rows * n_features],
+    const int64_t players[n_features], int64_t n_players, int64_t size,
+    const double shares[size * size], int64_t n_outputs, const double coef[n_trees * n_outputs],
+    double phi[n_rows * n_players * n_outputs]);
 /* Add to phi, of shape (n_players, n_atoms), the Shapley values of products over players. The
  * products are of `factors` for x and of `background`, of shape (n_background, n_players, n_atoms),
  * for the other rows. The values are integrals over [0, 1], computed by a quadrature rule; `room`
