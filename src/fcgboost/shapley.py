@@ -52,8 +52,9 @@ _DEVIATIONS = 3.0
 _TOLERANCE = 0.01
 #: The largest number of background rows.
 MOST_ROWS = 100
-# Numbers per block of work.
+# Numbers per block of work, and of the factors of a background that are kept (32 MiB).
 _ENTRIES = 1 << 20
+_MOST_KNOWN = 1 << 22
 
 
 @dataclass(frozen=True, eq=False)
@@ -278,37 +279,45 @@ def _lines(atoms: _Atoms) -> _Values:
 def _bells(atoms: _Atoms) -> _Values:
     """Products over columns; columns in which all rows agree are one constant factor."""
     order = np.argsort(atoms.columns, kind="stable")
+    columns, numbers = np.unique(atoms.columns[order], return_inverse=True)
+    every = np.ones(len(order), bool)
     centers = atoms.parameters[:, order].T
     units = (0.5**0.5 / (atoms.parameters[:, -1:] * atoms.scale[order])).T
     background = atoms.background[:, order]
 
-    def squares(X: Array, is_used: Flags) -> Array:
+    def factors(X: Array, is_used: Flags) -> Array:
+        """Return the factors of the columns of some inputs: (n_rows, n_used, n_atoms)."""
         gaps = X[:, is_used, None] - centers[is_used]
         gaps *= units[is_used]
-        return np.square(gaps, out=gaps)
+        np.square(gaps, out=gaps)
+        _, first = np.unique(numbers[is_used], return_index=True)
+        return np.exp(-np.add.reduceat(gaps, first, axis=1))
+
+    n_entries = background.size * centers.shape[1]
+    known = factors(background, every) if n_entries <= _MOST_KNOWN else None
 
     def values_of_row(x: Array) -> Array:
-        x = x[order]
-        is_other = differ(x, background)
         phi = np.zeros((atoms.n_columns, atoms.coef.shape[1]))
-        columns = atoms.columns[order][is_other]
-        if len(columns) == 0:
+        players = np.unique(numbers[differ(x, background)])
+        if len(players) == 0:
             return phi
-        players, first = np.unique(columns, return_index=True)
-
-        def factors(X: Array) -> Array:
-            return np.exp(-np.add.reduceat(squares(X, is_other), first, axis=1))
-
-        same = np.exp(-squares(x[None, :], ~is_other).sum(axis=1)[0])
-        (of_x,) = factors(x[None, :])
-        size = max(1, _ENTRIES // (len(columns) * of_x.shape[1]))
+        is_used = np.isin(numbers, players)
+        (of_x,) = factors(x[None, :], every)
+        same = np.delete(of_x, players, axis=0).prod(axis=0)
+        size = max(1, _ENTRIES // (is_used.sum() * centers.shape[1]))
+        if known is not None:
+            size = len(background)
         for start in range(0, len(background), size):
-            others = factors(background[start : start + size])
-            of_products = shapley.of_products(of_x, others, *_rule(len(players)))
-            phi[players] += (same * of_products) @ atoms.coef
+            block = slice(start, start + size)
+            if known is None:
+                others = factors(background[block], is_used)
+            else:
+                others = known if is_used.all() else np.ascontiguousarray(known[:, players])
+            of_products = shapley.of_products(of_x[players], others, *_rule(len(players)))
+            phi[columns[players]] += (same * of_products) @ atoms.coef
         return phi / len(background)
 
-    return lambda X: np.array(list(map(values_of_row, X)))
+    return lambda X: np.array(list(map(values_of_row, X[:, order])))
 
 
 def _planes(atoms: _Atoms) -> _Walk:
