@@ -281,8 +281,9 @@ def _bells(atoms: _Atoms) -> _Values:
     order = np.argsort(atoms.columns, kind="stable")
     columns, numbers = np.unique(atoms.columns[order], return_inverse=True)
     every = np.ones(len(order), bool)
-    centers = atoms.parameters[:, order].T
-    units = (0.5**0.5 / (atoms.parameters[:, -1:] * atoms.scale[order])).T
+    centers = _padded(atoms.parameters[:, order]).T
+    units = _padded(0.5**0.5 / (atoms.parameters[:, -1:] * atoms.scale[order])).T
+    coef = _padded(atoms.coef)
     background = atoms.background[:, order]
 
     def factors(X: Array, is_used: Flags) -> Array:
@@ -314,7 +315,7 @@ def _bells(atoms: _Atoms) -> _Values:
             else:
                 others = known if is_used.all() else np.ascontiguousarray(known[:, players])
             of_products = shapley.of_products(of_x[players], others, *_rule(len(players)))
-            phi[columns[players]] += (same * of_products) @ atoms.coef
+            phi[columns[players]] += (same * of_products) @ coef
         return phi / len(background)
 
     return lambda X: np.array(list(map(values_of_row, X[:, order])))
@@ -325,10 +326,11 @@ def _planes(atoms: _Atoms) -> _Walk:
     order = np.argsort(atoms.columns, kind="stable")
     # Where the inputs of each column begin.
     first = np.searchsorted(atoms.columns[order], np.arange(atoms.n_columns + 1))
-    weights = np.ascontiguousarray(atoms.parameters[:, order].T)
-    starts = atoms.background @ atoms.parameters[:, :-1].T + atoms.parameters[:, -1]
+    parameters = _padded(atoms.parameters)
+    weights = np.ascontiguousarray(parameters[:, order].T)
+    starts = atoms.background @ parameters[:, :-1].T + parameters[:, -1]
     background = np.ascontiguousarray(atoms.background[:, order])
-    coef = np.ascontiguousarray(atoms.coef.T)
+    coef = np.ascontiguousarray(_padded(atoms.coef).T)
 
     def walk(x: Array, moves: Integers) -> Array:
         n_rounds = len(moves) // len(background)
@@ -343,6 +345,11 @@ def _planes(atoms: _Atoms) -> _Walk:
         )
 
     return walk
+
+
+def _padded(rows: Array) -> Array:
+    """Append zeros to a multiple of LANES rows."""
+    return np.pad(rows, [(0, -len(rows) % shapley.LANES), (0, 0)])
 
 
 def _rows(atoms: _Atoms) -> _Walk:

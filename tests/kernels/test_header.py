@@ -228,10 +228,10 @@ def short_first(last=2):
         np.array([[1, 3]]),
         np.arange(last + 1),
         np.zeros((1, 2)),
-        np.zeros((2, 4)),
-        np.zeros((1, 4)),
+        np.zeros((2, 8)),
+        np.zeros((1, 8)),
         0,
-        np.zeros((1, 4)),
+        np.zeros((1, 8)),
     )
 
 

@@ -350,7 +350,8 @@ FCG_API int32_t fcg_add_up(const fcg_sum *sum, int64_t n_rows, int32_t is_single
  * groups of GROUP rows, of shape (n_groups, n_trees, n_nodes). */
 enum { FCG_GROUP = 64 };
 FCG_API void fcg_go_left(int64_t n_trees, int64_t n_nodes, const fcg_node nodes[n_trees * n_nodes],
-                         const fcg_branch branches[n_trees * n_nodes], int64_t n_background, int64_t n_features,
+                         const fcg_branch branches[n_trees * n_nodes], int64_t n_background,
+                         int64_t n_features,
                          const double background[n_background * n_features],
                          uint64_t lefts[(n_background + 63) / 64 * n_trees * n_nodes]);
 /* Add to phi, of shape (n_rows, n_players, n_outputs), the Shapley values of checked trees of at
@@ -376,17 +377,18 @@ FCG_API void fcg_shapley_products(int64_t n_background, int64_t n_players, int64
                                   const double weights[n_points],
                                   double room[(n_players + 2) * n_atoms],
                                   double phi[n_players * n_atoms]);
-/* Update sums z, of shape (n_walks, n_atoms), move by move: p > 0 adds the change of player p - 1,
- * -p takes it back. The change is gaps @ weights over the player's inputs first[p - 1], ...,
+/* Update sums z, of shape (n_walks, n_groups * LANES), move by move: p > 0 adds the change of player
+ * p - 1, -p takes it back. The change is gaps @ weights over the player's inputs first[p - 1], ...,
  * first[p] - 1; gaps have the shape (n_walks, n_inputs). Writes profile(z) @ coef^T before all
  * moves and after each, of shape (n_walks, n_moves + 1, n_outputs); coefficients have the shape
- * (n_outputs, n_atoms). `room` has space for n_atoms numbers. */
+ * (n_outputs, n_groups * LANES), and are 0 for atoms that pad the last group. */
 FCG_API void fcg_shapley_walks(int64_t n_walks, int64_t n_moves,
                                const int64_t moves[n_walks * n_moves], int64_t n_inputs,
                                const int64_t first[], const double gaps[n_walks * n_inputs],
-                               int64_t n_atoms, const double weights[n_inputs * n_atoms],
-                               double z[n_walks * n_atoms], int64_t profile, int64_t n_outputs,
-                               const double coef[n_outputs * n_atoms], double room[n_atoms],
+                               int64_t n_groups, const double weights[n_inputs * n_groups * 8],
+                               double z[n_walks * n_groups * 8], int64_t profile,
+                               int64_t n_outputs, const double coef[n_outputs * n_groups * 8],
+                               double room[n_groups * 8],
                                double values[n_walks * (n_moves + 1) * n_outputs]);
 
 #endif

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LANES = 8, GROUP = FCG_GROUP };
+enum { LANES = FCG_LANES, GROUP = FCG_GROUP };
 
 void fcg_go_left(int64_t n_trees, int64_t n_nodes, const fcg_node *nodes,
                  const fcg_branch *branches, int64_t n_background, int64_t n_features,
@@ -134,65 +134,77 @@ int32_t fcg_shapley_trees(int64_t n_trees, int64_t n_nodes, const fcg_node *node
     return 0;
 }
 
+/* Multiply products over players by the terms of one more, other + t (factor - other). */
+static void multiply(int64_t n, double t, const double *restrict factor,
+                     const double *restrict other, const double *restrict product,
+                     double *restrict next) {
+    for (int64_t a = 0; a < n; a++)
+        next[a] = product[a] * (other[a] + t * (factor[a] - other[a]));
+}
+
+/* Add the derivative of the terms of a player, times those of the players before and behind; then
+ * the player is one of those before. */
+static void add_slopes(int64_t n, double t, const double *restrict factor,
+                       const double *restrict other, const double *restrict behind,
+                       double *restrict before, double *restrict sums) {
+    for (int64_t a = 0; a < n; a++) {
+        double gap = factor[a] - other[a];
+        sums[a] += before[a] * gap * behind[a];
+        before[a] *= other[a] + t * gap;
+    }
+}
+
 /* The Shapley value of a player is the integral over t in [0, 1] of the product over players of
  * other + t (factor - other), with this player's term replaced by its derivative. */
 void fcg_shapley_products(int64_t n_background, int64_t n_players, int64_t n_atoms,
                           const double *factors, const double *background, int64_t n_points,
                           const double *points, const double *weights, double *room, double *phi) {
-    double *before = room, *behind = room + n_atoms;
-    for (int64_t b = 0; b < n_background; b++, background += n_players * n_atoms)
+    int64_t n = n_atoms;
+    double *before = room, *behind = room + n;
+    for (int64_t b = 0; b < n_background; b++, background += n_players * n)
         for (int64_t k = 0; k < n_points; k++) {
             double t = points[k];
-            for (int64_t a = 0; a < n_atoms; a++) {
+            for (int64_t a = 0; a < n; a++) {
                 before[a] = weights[k];
-                behind[n_players * n_atoms + a] = 1.0;
+                behind[n_players * n + a] = 1.0;
             }
-            for (int64_t p = n_players - 1; p > 0; p--) {
-                const double *factor = factors + p * n_atoms, *other = background + p * n_atoms;
-                double *product = behind + p * n_atoms;
-                for (int64_t a = 0; a < n_atoms; a++)
-                    product[a] = product[n_atoms + a] * (other[a] + t * (factor[a] - other[a]));
-            }
-            for (int64_t p = 0; p < n_players; p++) {
-                const double *factor = factors + p * n_atoms, *other = background + p * n_atoms;
-                const double *product = behind + (p + 1) * n_atoms;
-                double *sums = phi + p * n_atoms;
-                for (int64_t a = 0; a < n_atoms; a++) {
-                    double gap = factor[a] - other[a];
-                    sums[a] += before[a] * gap * product[a];
-                    before[a] *= other[a] + t * gap;
-                }
-            }
+            for (int64_t p = n_players - 1; p > 0; p--)
+                multiply(n, t, factors + p * n, background + p * n, behind + (p + 1) * n,
+                         behind + p * n);
+            for (int64_t p = 0; p < n_players; p++)
+                add_slopes(n, t, factors + p * n, background + p * n, behind + (p + 1) * n, before,
+                           phi + p * n);
         }
 }
 
+/* Move the sums z of atoms along a row, some at a time. */
+static void move_along(int64_t n, double gap, const double *restrict row, double *restrict z) {
+    for (int64_t a = 0; a < n; a += LANES)
+        for (int64_t l = 0; l < LANES; l++) z[a + l] += gap * row[a + l];
+}
+
 /* Return an inner product, added up in the same order on every machine. */
-static double dot(int64_t n, const double *x, const double *y) {
-    double sums[LANES] = {0.0}, total = 0.0;
-    int64_t a = 0;
-    for (; a + LANES <= n; a += LANES)
+static double dot(int64_t n, const double *restrict x, const double *restrict y) {
+    double sums[LANES] = {0.0};
+    for (int64_t a = 0; a < n; a += LANES)
         for (int64_t l = 0; l < LANES; l++) sums[l] += x[a + l] * y[a + l];
-    for (int64_t l = 0; a < n; a++, l++) sums[l] += x[a] * y[a];
-    for (int64_t l = 0; l < LANES; l++) total += sums[l];
-    return total;
+    return ((sums[0] + sums[1]) + (sums[2] + sums[3])) +
+           ((sums[4] + sums[5]) + (sums[6] + sums[7]));
 }
 
 void fcg_shapley_walks(int64_t n_walks, int64_t n_moves, const int64_t *moves, int64_t n_inputs,
-                       const int64_t *first, const double *gaps, int64_t n_atoms,
+                       const int64_t *first, const double *gaps, int64_t n_groups,
                        const double *weights, double *z, int64_t profile, int64_t n_outputs,
                        const double *coef, double *room, double *values) {
-    for (int64_t i = 0; i < n_walks; i++, gaps += n_inputs, z += n_atoms)
+    int64_t n = n_groups * LANES;
+    for (int64_t i = 0; i < n_walks; i++, gaps += n_inputs, z += n)
         for (int64_t k = 0; k <= n_moves; k++, values += n_outputs) {
             if (k > 0) {
                 int64_t move = *moves++, player = (move > 0 ? move : -move) - 1;
-                for (int64_t j = first[player]; j < first[player + 1]; j++) {
-                    const double *row = weights + j * n_atoms;
-                    double gap = move > 0 ? gaps[j] : -gaps[j];
-                    for (int64_t a = 0; a < n_atoms; a++) z[a] += gap * row[a];
-                }
+                for (int64_t j = first[player]; j < first[player + 1]; j++)
+                    move_along(n, move > 0 ? gaps[j] : -gaps[j], weights + j * n, z);
             }
-            fcg_apply(profile, n_atoms, z, room);
-            for (int64_t o = 0; o < n_outputs; o++)
-                values[o] = dot(n_atoms, coef + o * n_atoms, room);
+            fcg_apply(profile, n, z, room);
+            for (int64_t o = 0; o < n_outputs; o++) values[o] = dot(n, coef + o * n, room);
         }
 }

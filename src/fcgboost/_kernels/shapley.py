@@ -8,6 +8,8 @@ from scipy import special
 from fcgboost._kernels import Array, Rows, Trees, check_sizes, checked, library
 from fcgboost._kernels.header import CONSTANTS
 
+LANES = CONSTANTS["FCG_LANES"]
+
 
 class TreesOverBackground:
     """Trees, and which rows of a background each of their nodes sends left.
@@ -104,7 +106,7 @@ def walk(
     Walks begin at the sums `start`, which are overwritten. A move p > 0 adds what player p - 1
     changes, -p takes it back: gaps @ weights over the inputs from first[p - 1] to first[p]. A
     profile, one of `kernels.h`, turns sums into values of atoms; coefficients have the shape
-    (n_outputs, n_atoms).
+    (n_outputs, n_atoms). Atoms are padded to a multiple of LANES, with coefficients 0.
     """
     check_sizes(
         first=(first, 1 + np.abs(moves).max(initial=0)),
@@ -117,7 +119,7 @@ def walk(
         gaps.shape[1],
         first,
         gaps,
-        weights.shape[1],
+        weights.shape[1] // LANES,
         weights,
         start,
         profile,
