@@ -141,7 +141,7 @@ class Member:
 
 
 class Members(tuple[Member, ...]):
-    """The members of a classifier: a tuple that keeps what predictions of few rows need."""
+    """The members of a classifier: a tuple that keeps the sum it stands for."""
 
     def __reduce__(self) -> tuple[type[Members], tuple[tuple[Member, ...]]]:
         return Members, (tuple(self),)
@@ -153,9 +153,10 @@ class Members(tuple[Member, ...]):
             return None
         summands = []
         for member in self:
-            fills = member.inputs and member.inputs.fills
             summand = member.model.summand(member.weight)
-            summands.append(replace(summand, fills=fills))
+            if isinstance(member.inputs, PlainInputs):
+                summand = replace(summand, fills=member.inputs.fills)
+            summands.append(summand)
         return sum_of(summands)
 
 

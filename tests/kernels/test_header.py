@@ -253,7 +253,10 @@ def short_first(last=2):
             ),
             "numbers needs 2",
         ),
-        (lambda: _kernels.add_up(_kernels.Sum(n_features=2), np.zeros((5, 1))), "1 features, not 2"),
+        (
+            lambda: _kernels.add_up(_kernels.Sum(n_features=2), np.zeros((5, 1))),
+            "1 features, not 2",
+        ),
         (lambda: rounds.plan_tree(0, np.zeros(0), np.zeros(0, np.int64)), "gains needs 1"),
         (lambda: rounds.plan_tree(0, np.zeros(3), np.zeros(2, np.int64)), "children needs 3"),
         (short_codes, "codes needs 5"),

@@ -109,9 +109,7 @@ def test_rows_reach_the_leaves_of_the_definition(n_rows: int, dtype: type) -> No
     summand = summand_of(forest, as_rows(nodes), coef)
     laid_out = sum_of([summand])
     assert laid_out is not None
-    np.testing.assert_allclose(
-        _kernels.add_up(laid_out, X), found @ coef.T, rtol=1e-13, atol=1e-13
-    )
+    np.testing.assert_allclose(_kernels.add_up(laid_out, X), found @ coef.T, rtol=1e-13, atol=1e-13)
 
 
 def test_a_column_may_have_more_thresholds_than_two_bytes_count() -> None:
@@ -191,6 +189,8 @@ def test_threads_change_no_bit_of_a_prediction(preset: str) -> None:
     X[::50, 2] = np.nan
     expected = model.decision_function(X)
     for n_jobs in (2, 3, 7):
-        np.testing.assert_array_equal(model.set_params(n_jobs=n_jobs).decision_function(X), expected)
+        np.testing.assert_array_equal(
+            model.set_params(n_jobs=n_jobs).decision_function(X), expected
+        )
     rows = slice(8_191, 8_200)
     np.testing.assert_array_equal(model.decision_function(X[rows]), expected[rows])

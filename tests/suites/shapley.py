@@ -34,9 +34,7 @@ def brute_force(members, x, background):
 
 def values_of(members, game, x):
     """Return the Shapley values of a row, and their error."""
-    values, errors = game.values(
-        [np.asarray(encode(member.inputs, x[None])) for member in members]
-    )
+    values, errors = game.values([np.asarray(encode(member.inputs, x[None])) for member in members])
     return values[0], errors[0]
 
 
