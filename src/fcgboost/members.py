@@ -9,8 +9,9 @@ from operator import add
 
 import numpy as np
 
-from fcgboost import _kernels, threads
-from fcgboost._kernels import Sum
+from fcgboost import threads
+from fcgboost._kernels import walks
+from fcgboost._kernels.walks import Sum
 from fcgboost.arrays import Array, Codes, Matrix, is_tensor, to_device_of
 from fcgboost.designs.blocks import row_blocks
 from fcgboost.dictionaries.planes import product_on_one_thread
@@ -169,7 +170,7 @@ def decision_of(members: Sequence[Member], X: Matrix, n_jobs: int | None = 1) ->
     def decide(rows: Matrix) -> Matrix:
         if isinstance(rows, np.ndarray):
             if isinstance(members, Members) and members.together is not None:
-                return _kernels.add_up(members.together, rows)
+                return walks.add_up(members.together, rows)
             # Once for all members.
             rows = rows.astype(np.float64, copy=False)
         return reduce(add, (member.weight * member.decision(rows) for member in members))

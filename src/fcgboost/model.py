@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fcgboost import _kernels
-from fcgboost._kernels import Sum
+from fcgboost._kernels import walks
+from fcgboost._kernels.walks import Sum
 from fcgboost.arrays import (
     Array,
     Codes,
@@ -94,7 +94,7 @@ class Model:
         from the origin would lose in float32 what separates the classes.
         """
         if isinstance(X, np.ndarray) and self._sum is not None:
-            return _kernels.add_up(self._sum, X)
+            return walks.add_up(self._sum, X)
         return self._over_rows(X, self._laid_out(X).decide)
 
     def summand(self, weight: float = 1.0) -> Summand:

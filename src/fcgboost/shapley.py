@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from fcgboost import _kernels
-from fcgboost._kernels import shapley
+from fcgboost._kernels import shapley, walks
 from fcgboost.arrays import Array, Codes, Flags, Matrix, differ, to_numpy
 from fcgboost.dictionaries import (
     Dictionary,
@@ -253,7 +252,7 @@ class _Atoms:
 
 def _trees(atoms: _Atoms) -> _Values:
     trees = shapley.TreesOverBackground(
-        _kernels.check_trees(nodes_of(atoms.rows), len(atoms.scale)),
+        walks.check_trees(nodes_of(atoms.rows), len(atoms.scale)),
         atoms.background,
         atoms.columns,
         atoms.n_columns,

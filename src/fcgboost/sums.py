@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fcgboost import _kernels
-from fcgboost._kernels import PART, Sum
+from fcgboost._kernels import walks
 from fcgboost._kernels.header import CONSTANTS
+from fcgboost._kernels.walks import PART, Sum
 from fcgboost.arrays import Array
 from fcgboost.clipping import Limits
 from fcgboost.dictionaries import (
@@ -124,7 +124,7 @@ class _Layout:
         self.parts: list[tuple[int, ...]] = []
         self.numbers = _Chain(np.empty(0))
         self.nodes = _Chain(np.empty((0, FIELDS)))
-        self.branches = _Chain(np.empty(0, _kernels.BRANCH))
+        self.branches = _Chain(np.empty(0, walks.BRANCH))
 
     def add(self, summand: Summand) -> None:
         limits: dict[tuple[int, int], int] = {}
@@ -137,7 +137,7 @@ class _Layout:
             n_inputs = inputs.stop - inputs.start
             n_nodes = 0
             if profile == _TREE:
-                trees = _kernels.check_trees(nodes_of(atoms.rows), n_inputs)
+                trees = walks.check_trees(nodes_of(atoms.rows), n_inputs)
                 n_nodes = trees.branches.shape[1]
                 place = self.nodes.append(trees.nodes.reshape(-1, FIELDS))
                 self.branches.append(trees.branches.ravel())

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from fcgboost import _kernels
-from fcgboost._kernels import forest, header, rounds, shapley
+from fcgboost._kernels import forest, header, rounds, shapley, walks
 from fcgboost.dictionaries.bins import bin_rows
 from tests.suites.compilers import compile_c, needs_compiler
 
@@ -246,15 +246,15 @@ def short_first(last=2):
         (lambda: forest.Forest(5).append(np.zeros(4), 2), "codes needs 5"),
         (lambda: forest.Forest(5).sums([np.zeros(4)]), "r needs 5"),
         (
-            lambda: _kernels.walk_to_leaves(
+            lambda: walks.walk_to_leaves(
                 np.zeros((5, 1)),
-                _kernels.check_trees(np.array([[[-1.0, 0.0, 0.0, 0.0]] * 2]), 1),
+                walks.check_trees(np.array([[[-1.0, 0.0, 0.0, 0.0]] * 2]), 1),
                 np.zeros(1, np.uint16),
             ),
             "numbers needs 2",
         ),
         (
-            lambda: _kernels.add_up(_kernels.Sum(n_features=2), np.zeros((5, 1))),
+            lambda: walks.add_up(walks.Sum(n_features=2), np.zeros((5, 1))),
             "1 features, not 2",
         ),
         (lambda: rounds.plan_tree(0, np.zeros(0), np.zeros(0, np.int64)), "gains needs 1"),

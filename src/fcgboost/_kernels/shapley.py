@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from scipy import special
 
-from fcgboost._kernels import Array, Rows, Trees, check_sizes, checked, library
+from fcgboost._kernels import Array, Rows, check_sizes, checked, library
 from fcgboost._kernels.header import CONSTANTS
+from fcgboost._kernels.walks import Trees
 
 LANES = CONSTANTS["FCG_LANES"]
 

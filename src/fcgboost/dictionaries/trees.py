@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fcgboost import _kernels
-from fcgboost._kernels import Rules, WeightUnit
+from fcgboost._kernels import Rules, WeightUnit, walks
 from fcgboost.arrays import (
     Array,
     Codes,
@@ -195,7 +195,7 @@ class TreeDictionary(GrownDictionary):
     def prepared(self, atoms: Matrix, scale: Array) -> ValuesOf:
         """Check the trees once; raise a ValueError if rows are not trees."""
         nodes = nodes_of(atoms)
-        checked = _kernels.check_trees(nodes, len(scale))
+        checked = walks.check_trees(nodes, len(scale))
         if is_tensor(atoms):
             size = max(1, _ENTRIES // max(1, len(nodes)))
             table = namespace(atoms).as_tensor(nodes, device=atoms.device)
@@ -222,9 +222,9 @@ class TreeDictionary(GrownDictionary):
                 numbers = numbers.reshape(features.shape)
                 renumbered = nodes.copy()
                 renumbered[:, :, 0] = np.where(features < 0.0, features, numbers)
-                trees = _kernels.check_trees(renumbered, len(used))
+                trees = walks.check_trees(renumbered, len(used))
                 X = X[:, used.astype(np.intp)].toarray()
-            return _kernels.walk(X, trees)
+            return walks.walk(X, trees)
 
         return values
 
@@ -240,11 +240,11 @@ class TreeDictionary(GrownDictionary):
     def leaves(self, X: Matrix, atom: Array) -> Matrix:
         """Return the leaf number of each row in one tree."""
         nodes = nodes_of(atom)
-        tree = _kernels.check_trees(nodes, X.shape[1])
+        tree = walks.check_trees(nodes, X.shape[1])
         numbers = np.cumsum(nodes[0, :, 0] == -1.0) - 1
         if is_tensor(X):
             return to_device_of(numbers, X)[_walk(X, nodes, int(tree.depths[0]))[:, 0]]
-        return _kernels.walk_to_leaves(to_numpy(X), tree, numbers.astype(np.uint16))
+        return walks.walk_to_leaves(to_numpy(X), tree, numbers.astype(np.uint16))
 
     def leaf_values(self, atom: Array) -> Array:
         """Return the leaf values of one tree, in the order of the leaf numbers."""

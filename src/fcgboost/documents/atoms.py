@@ -8,7 +8,7 @@ import numpy as np
 from msgspec import UNSET
 from scipy import sparse
 
-from fcgboost._kernels import check_trees
+from fcgboost._kernels.walks import check_trees
 from fcgboost.arrays import Array, Rows, to_numpy
 from fcgboost.dictionaries import (
     Dictionary,

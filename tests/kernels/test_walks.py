@@ -1,4 +1,4 @@
-"""Rows that descend trees, and sums of atoms, beside their definitions."""
+"""Rows that descend trees, beside the definition of trees."""
 
 import math
 
@@ -6,23 +6,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from fcgboost import (
-    FCGBoostClassifier,
-    GaussDictionary,
-    ReluDictionary,
-    SigmoidDictionary,
-    StepDictionary,
-    TreeDictionary,
-    _kernels,
-)
-from fcgboost.clipping import Limits
+from fcgboost import TreeDictionary
+from fcgboost._kernels import walks
 from fcgboost.dictionaries.nodes import MISSING_LEFT, WORD, as_rows
-from fcgboost.dictionaries.union import FamilyAtoms
-from fcgboost.sums import Summand, sum_of
+from fcgboost.sums import sum_of
+from tests.test_sums import N_FEATURES, summand_of
 
 Array = NDArray[np.float64]
 LEAF = -1.0
-N_FEATURES = 5
 # The last feature has category codes.
 CODES = N_FEATURES - 1
 # What rows and thresholds have in common, so that there are ties.
@@ -96,20 +87,20 @@ def test_rows_reach_the_leaves_of_the_definition(n_rows: int, dtype: type) -> No
     with np.errstate(over="ignore"):
         X = random_rows(generator, n_rows).astype(dtype)
     expected = np.array([[leaf_of(tree, row) for tree in nodes] for row in X])
-    trees = _kernels.check_trees(nodes, N_FEATURES)
-    found = _kernels.walk(X, trees)
+    trees = walks.check_trees(nodes, N_FEATURES)
+    found = walks.walk(X, trees)
     np.testing.assert_array_equal(found, nodes[np.arange(len(nodes)), expected, 1])
     for t, tree in enumerate(nodes):
-        alone = _kernels.check_trees(tree[None], N_FEATURES)
+        alone = walks.check_trees(tree[None], N_FEATURES)
         numbers = np.arange(len(tree), dtype=np.uint16)
-        leaves = _kernels.walk_to_leaves(X, alone, numbers)
+        leaves = walks.walk_to_leaves(X, alone, numbers)
         np.testing.assert_array_equal(leaves, expected[:, t])
     forest = TreeDictionary()
     coef = generator.normal(size=(3, len(nodes)))
     summand = summand_of(forest, as_rows(nodes), coef)
     laid_out = sum_of([summand])
     assert laid_out is not None
-    np.testing.assert_allclose(_kernels.add_up(laid_out, X), found @ coef.T, rtol=1e-13, atol=1e-13)
+    np.testing.assert_allclose(walks.add_up(laid_out, X), found @ coef.T, rtol=1e-13, atol=1e-13)
 
 
 def test_a_column_may_have_more_thresholds_than_two_bytes_count() -> None:
@@ -124,73 +115,5 @@ def test_a_column_may_have_more_thresholds_than_two_bytes_count() -> None:
     nodes[0, n_splits:, 1] = np.arange(n_leaves)
     X = np.random.default_rng(0).random((1000, 1))
     X[:3, 0] = 0.5, np.nextafter(0.5, 1.0), 1.0
-    found = _kernels.walk(X, _kernels.check_trees(nodes, 1))
+    found = walks.walk(X, walks.check_trees(nodes, 1))
     np.testing.assert_array_equal(found, np.ceil(X * n_leaves) - 1.0)
-
-
-def summand_of(
-    family: TreeDictionary | ReluDictionary | GaussDictionary, rows: Array, coef: Array
-) -> Summand:
-    n_features = N_FEATURES if isinstance(family, TreeDictionary) else rows.shape[1] - 1
-    return Summand(
-        [FamilyAtoms(family, np.arange(len(rows)), rows, slice(0, n_features))],
-        coef=coef,
-        intercept=np.zeros(len(coef)),
-        scale=np.ones(n_features),
-        limits=None,
-    )
-
-
-@pytest.mark.parametrize("n_atoms", [1, 8, 21])
-@pytest.mark.parametrize(
-    "family",
-    [ReluDictionary(), StepDictionary(), SigmoidDictionary(), GaussDictionary()],
-    ids=lambda family: type(family).__name__,
-)
-def test_sums_are_those_of_values_within_limits(family: ReluDictionary, n_atoms: int) -> None:
-    generator = np.random.default_rng(n_atoms)
-    d, n_outputs = 6, 2
-    rows = generator.normal(size=(n_atoms, d + 1))
-    rows[:, -1] = np.abs(rows[:, -1]) + 0.5
-    scale = generator.uniform(0.5, 2.0, d - 2)
-    coef = generator.normal(size=(n_outputs, 3 * n_atoms))
-    places = np.arange(n_atoms) * 3
-    seen = slice(1, d - 1)
-    limits = Limits(np.full(d, -1.0), np.linspace(0.5, 1.5, d))
-    fills = generator.normal(size=d)
-    rows = np.delete(rows, [0, 1], axis=1)
-    summand = Summand(
-        [FamilyAtoms(family, places, rows, seen)],
-        coef=coef,
-        intercept=np.array([0.5, -0.5]),
-        scale=np.concatenate([[1.0], scale, [1.0]]),
-        limits=limits,
-        fills=fills,
-    )
-    X = generator.normal(size=(131, d))
-    X[::9, 2] = np.nan
-    X[5] = 1e300, -1e300, np.inf, -np.inf, 1e300, 0.0
-    within = limits.apply(np.where(np.isnan(X), fills, X))[:, seen]
-    expected = family.evaluate(within, rows, scale) @ coef[:, places].T + summand.intercept
-    laid_out = sum_of([summand, summand])
-    assert laid_out is not None
-    found = _kernels.add_up(laid_out, X)
-    np.testing.assert_allclose(found, 2.0 * expected, rtol=1e-11, atol=1e-12)
-    for i in range(0, len(X), 13):
-        np.testing.assert_array_equal(_kernels.add_up(laid_out, X[i : i + 1]), found[i : i + 1])
-
-
-@pytest.mark.parametrize("preset", ["fast", "auto"])
-def test_threads_change_no_bit_of_a_prediction(preset: str) -> None:
-    generator = np.random.default_rng(0)
-    X = generator.normal(size=(20_000, 4))
-    y = X[:300, 0] * X[:300, 1] + generator.normal(size=300) > 0.0
-    model = FCGBoostClassifier(preset, max_iter=8, random_state=0, n_jobs=1).fit(X[:300], y)
-    X[::50, 2] = np.nan
-    expected = model.decision_function(X)
-    for n_jobs in (2, 3, 7):
-        np.testing.assert_array_equal(
-            model.set_params(n_jobs=n_jobs).decision_function(X), expected
-        )
-    rows = slice(8_191, 8_200)
-    np.testing.assert_array_equal(model.decision_function(X[rows]), expected[rows])
