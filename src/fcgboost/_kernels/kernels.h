@@ -377,8 +377,8 @@ FCG_API void fcg_shapley_products(int64_t n_background, int64_t n_players, int64
                                   const double weights[n_points],
                                   double room[(n_players + 2) * n_atoms],
                                   double phi[n_players * n_atoms]);
-/* Update sums z, of shape (n_walks, n_groups * LANES), move by move: p > 0 adds the change of player
- * p - 1, -p takes it back. The change is gaps @ weights over the player's inputs first[p - 1], ...,
+/* Update sums z, of shape (n_walks, n_groups * LANES), move by move: p > 0 adds what player
+ * p - 1 changes, -p takes it back. The change is gaps @ weights over inputs first[p - 1], ...,
  * first[p] - 1; gaps have the shape (n_walks, n_inputs). Writes profile(z) @ coef^T before all
  * moves and after each, of shape (n_walks, n_moves + 1, n_outputs); coefficients have the shape
  * (n_outputs, n_groups * LANES), and are 0 for atoms that pad the last group. */
