@@ -295,7 +295,7 @@ def _has_finite_sum(values: Array | Tensor) -> bool:
     if is_tensor(values):
         return bool(values.sum().isfinite())
     with np.errstate(over="ignore", invalid="ignore"):
-        return bool(np.isfinite(values.sum(dtype=np.float64)))
+        return bool(np.isfinite(values.sum()))
 
 
 def check_rows(estimator: BaseEstimator, X: Rows) -> Matrix:

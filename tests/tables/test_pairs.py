@@ -85,9 +85,10 @@ def test_values_are_those_of_a_game_with_a_player_for_the_pair(model) -> None:
                 phi[player] += worth(order[: k + 1]) - worth(order[:k])
         phi /= 24.0
         expected = phi[:3] + phi[3] * np.array([0.5, 0.0, 0.5])
-        values, error = game.values([encode(member.inputs, row[None]) for member in model.members_])
-        np.testing.assert_allclose(values[:, 0], expected, atol=1e-12)
-        assert error == 0.0
+        encoded = [encode(member.inputs, row[None]) for member in model.members_]
+        values, errors = game.values(encoded)
+        np.testing.assert_allclose(values[0, :, 0], expected, atol=1e-12)
+        np.testing.assert_array_equal(errors, 0.0)
 
 
 def test_a_description_names_pairs(model) -> None:

@@ -29,7 +29,7 @@ class HostDevice:
     is_torch = False
     #: Whether candidates are scored in float32.
     is_float32_faster = False
-    #: The module with its kernels for trees, if there are any.
+    #: The module with its kernels for forests, if there are any.
     kernels: Any = None
     #: The size of temporary blocks: 1 MiB of float64 fits into the cache (half the time of 8 MiB)
     #: and makes the overhead of Python negligible.

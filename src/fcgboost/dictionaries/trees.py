@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fcgboost import _kernels
-from fcgboost._kernels import Rules, WeightUnit
+from fcgboost._kernels import Rules, WeightUnit, walks
 from fcgboost.arrays import (
     Array,
     Codes,
@@ -197,11 +197,11 @@ class TreeDictionary(GrownDictionary):
     def prepared(self, atoms: Matrix, scale: Array) -> ValuesOf:
         """Check the trees once; raise a ValueError if rows are not trees."""
         nodes = nodes_of(atoms)
-        depths = _kernels.check_trees(nodes, len(scale))
+        checked = walks.check_trees(nodes, len(scale))
         if is_tensor(atoms):
             size = max(1, _ENTRIES // max(1, len(nodes)))
             table = namespace(atoms).as_tensor(nodes, device=atoms.device)
-            deepest = int(depths.max(initial=0))
+            deepest = int(checked.depths.max(initial=0))
 
             def values_there(X: Tensor) -> Tensor:
                 numbers = namespace(X).arange(len(nodes), device=X.device)
@@ -216,22 +216,19 @@ class TreeDictionary(GrownDictionary):
         def values(X: Matrix) -> Array:
             if X.shape[1] != len(scale):
                 raise ValueError(f"X has {X.shape[1]} features, not {len(scale)}.")
-            trees = nodes
+            trees = checked
             if is_sparse(X):
                 # Only the columns in use are made dense.
                 features = nodes[:, :, 0]
                 used, numbers = np.unique(features.clip(0.0), return_inverse=True)
                 numbers = numbers.reshape(features.shape)
-                trees = nodes.copy()
-                trees[:, :, 0] = np.where(features < 0.0, features, numbers)
+                renumbered = nodes.copy()
+                renumbered[:, :, 0] = np.where(features < 0.0, features, numbers)
+                trees = walks.check_trees(renumbered, len(used))
                 X = X[:, used.astype(np.intp)].toarray()
-            return _kernels.walk(X, trees, depths)
+            return walks.walk(X, trees)
 
         return values
-
-    def prepared_together(self, atoms: Array, scales: Array) -> ValuesOf:
-        # Trees have no scale.
-        return self.prepared(atoms, scales[0])
 
     def n_parameters(self, n_features: int) -> int:
         """Return the size of a full tree."""
@@ -245,17 +242,12 @@ class TreeDictionary(GrownDictionary):
     def leaves(self, X: Matrix, atom: Array, walk: Walk | None = None) -> Matrix:
         """Return the leaf number of each row in one tree; a device may have its own `walk`."""
         nodes = nodes_of(atom)
-        depth = int(_kernels.check_trees(nodes, X.shape[1])[0])
+        tree = walks.check_trees(nodes, X.shape[1])
         numbers = np.cumsum(nodes[0, :, 0] == -1.0) - 1
         if is_tensor(X):
-            reached = (walk or _walk)(X, nodes, depth)
+            reached = (walk or _walk)(X, nodes, int(tree.depths[0]))
             return to_device_of(numbers, X)[reached[:, 0]]
-        return _kernels.walk_to_leaves(
-            to_numpy(X),
-            nodes[0],
-            depth,
-            numbers.astype(np.uint16),
-        )
+        return walks.walk_to_leaves(to_numpy(X), tree, numbers.astype(np.uint16))
 
     def leaf_values(self, atom: Array) -> Array:
         """Return the leaf values of one tree, in the order of the leaf numbers."""

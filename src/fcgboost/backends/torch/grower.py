@@ -53,9 +53,11 @@ class DeviceGrower:
         names = ("column", "first", "default_bin", "n_numbers", "n_bins", "is_category")
         facts = np.stack([getattr(self._bins, name) for name in names])
         least = max(1.0, math.ceil(rules.min_leaf / rules.unit))
+        from fcgboost.backends.torch.triton_trees import GpuRows  # needs Triton
+
         # Kernels run on the current device, which may not be that of the rows.
         with device.xp.cuda.device_of(weights):
-            self._rows = device.kernels.GpuRows(
+            self._rows = GpuRows(
                 codes,
                 device.put(facts, "int64"),
                 (rules.smoothing / rules.unit, least, bool(is_category.any())),
