@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -126,20 +125,3 @@ def find_device(name: str) -> HostDevice:
             "(torch on the CPU), or a device that torch has, such as 'cuda' or 'mps'."
         ) from error
     return device
-
-
-def recorded(work: Callable[[], None]) -> Any:
-    """Return launches on a GPU as a graph; memory that they use must stay where it is."""
-    from torch import cuda
-
-    graph = cuda.CUDAGraph()
-    here = cuda.current_stream()
-    stream = cuda.Stream()
-    stream.wait_stream(here)
-    with cuda.stream(stream):
-        # Other threads may fit meanwhile.
-        graph.capture_begin(capture_error_mode="thread_local")
-        work()
-        graph.capture_end()
-    here.wait_stream(stream)
-    return graph

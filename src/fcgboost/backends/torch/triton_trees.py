@@ -24,7 +24,7 @@ import triton.language as tl
 from fcgboost._kernels import SPLIT, Rows, Rules
 from fcgboost.arrays import Tensor
 from fcgboost.backends.growth import WEIGHT_BITS, GrowingRows, Nodes, weight_of
-from fcgboost.backends.torch.device import recorded
+from fcgboost.backends.torch.graphs import recorded
 from fcgboost.designs.devices import HostDevice
 from fcgboost.dictionaries.bins import N_BINS
 
