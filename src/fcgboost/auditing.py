@@ -47,8 +47,14 @@ class Audit:
         for rows that no fold judged.
     is_label_issue : ndarray of shape (n_samples,)
         Whether another class is more probably true. Never for trusted rows.
-    suspects : ndarray of shape (n_issues,)
-        The positions of the rows with such labels, the most suspicious first.
+    ranking : ndarray
+        The positions of all rows that were judged and are not trusted, the worst labels first.
+    suspects : ndarray
+        Those of them for which another class is more probably true.
+    wrong : WrongLabels
+        The share of wrong labels: `share`, the 90 % interval `low` to `high`, and `is_known`.
+    wrong_by_class : dict
+        The same among the labels of each class.
     noise : LabelNoise
         The estimated rates of wrong labels.
     findings : tuple of str
@@ -316,11 +322,11 @@ def audit(
     """
     if cv is None:
         raise ValueError("cv=None has no folds, which judge the labels: use 'auto' or a number.")
-    if isinstance(cv, str) and cv == "auto":
+    shape = getattr(X, "shape", ())
+    if isinstance(cv, str) and cv == "auto" and len(shape) == 2:
         classes, _ = check_labels(y)
         n_outputs = 1 if len(classes) == 2 else len(classes)
-        n_rows, n_columns = np.shape(X)
-        if n_folds_for(n_rows, n_columns, n_outputs) < _FEWEST_FOLDS:
+        if n_folds_for(shape[0], shape[1], n_outputs) < _FEWEST_FOLDS:
             cv = _FEWEST_FOLDS
     classifier = FCGBoostClassifier(
         cv=cv,
