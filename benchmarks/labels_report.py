@@ -24,8 +24,8 @@ def report(rows: Sequence[Mapping[str, str]]) -> str:
     """Return all tables; of rankings, over tables, kinds and draws that all methods have."""
     import pandas as pd
 
-    if not rows:
-        return "Nothing was measured."
+    if not any(row["method"] == OURS for row in rows):
+        return f"There are no rows of {OURS}, with which others are compared."
     frame = pd.DataFrame(rows)
     texts = ("data", "kind", "method", "is_known")
     for name in frame.columns.difference(texts):
