@@ -1,4 +1,4 @@
-/* Full correction for the squared hinge and the square: Newton's method on sums that are updated
+/* Full correction for the losses of loss.h: Newton's method on sums that are updated
  * between points.
  *
  * The method is that of `NewtonSolver`, which serves any loss. From one point to the next only a
@@ -79,10 +79,10 @@ static double pass(const columns *c, const double *restrict f, double *restrict 
                    double *restrict h, double *restrict losses) {
     const double *restrict y = c->y, *restrict shares = c->shares;
     for (int64_t i = 0; i < c->m; i++) {
-        double r = fcg_shortfall(c->is_hinge, y[i], f[i]);
-        losses[i] = r * r;
-        g[i] = shares[i] * (-2.0 * r);
-        h[i] = shares[i] * fcg_curvature(c->is_hinge, r);
+        double r = fcg_shortfall(c->bend, y[i], f[i]), s = fcg_bent(c->bend, r);
+        losses[i] = s * (2.0 * r - s);
+        g[i] = shares[i] * (-2.0 * s);
+        h[i] = shares[i] * fcg_curvature(c->bend, r);
     }
     return dot(c->m, shares, losses);
 }

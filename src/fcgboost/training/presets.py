@@ -19,6 +19,7 @@ from fcgboost.dictionaries import (
     UnionDictionary,
 )
 from fcgboost.greedy.elimination import Removal
+from fcgboost.losses import Loss, ModifiedHuber
 from fcgboost.selection.learned import LearnedCandidates
 from fcgboost.solvers import NewtonSolver
 
@@ -43,6 +44,8 @@ class Kind:
     #: The growth factor after which all coefficients are corrected again.
     growth: float = 1.0
     removal: Removal | None = None
+    #: None means the estimator's loss; a kind with its own is for the squared hinge alone.
+    loss: Loss | None = None
     #: None means the estimator's solver.
     solver: NewtonSolver | None = None
 
@@ -80,6 +83,8 @@ FOREST = Kind(
     growth=1.5,
     solver=NewtonSolver(tol=1e-8, max_iter=2),
 )
+#: Families that mind rows far on the wrong side less.
+ROBUST = replace(FAMILIES, loss=ModifiedHuber(threshold=0.5))
 #: For wide sparse rows: directions over all columns, and trees on those most often non-zero. The
 #: atoms are so few that there is no ridge to choose.
 WORDS = Kind(
@@ -154,7 +159,7 @@ class Preset:
 
 
 AUTO = Preset(
-    (FAMILIES, FOREST),
+    (FAMILIES, FOREST, ROBUST),
     (WORDS,),
     is_ensemble=True,
 )

@@ -22,7 +22,7 @@ from fcgboost.checks import ClassWeight, RandomState, Scorer, check_number, chec
 from fcgboost.dictionaries import Dictionary, GrownDictionary, UnionDictionary
 from fcgboost.greedy.elimination import Removal
 from fcgboost.greedy.schemes import FullyCorrective, Scheme
-from fcgboost.losses import CurvedLoss, Loss
+from fcgboost.losses import CurvedLoss, Loss, SquaredHinge
 from fcgboost.names import NAMES, make_part, part_named
 from fcgboost.parts import Part, is_ours
 from fcgboost.selection.base import Selection
@@ -183,7 +183,11 @@ class Settings:
         """
         kinds = [self]
         if self.is_preset and self.may_switch:
-            kinds = [self._of_kind(kind) for kind in self.preset.kinds_for(n_rows, n_sparse)]
+            kinds = [
+                self._of_kind(kind)
+                for kind in self.preset.kinds_for(n_rows, n_sparse)
+                if kind.loss is None or type(self.loss) is SquaredHinge
+            ]
         if len(kinds) > 1:
             return kinds
         # Alone, a kind learns from all rows.
@@ -205,6 +209,7 @@ class Settings:
             self,
             kind=kind,
             dictionary=kind.dictionary,
+            loss=kind.loss or self.loss,
             clip=kind.clip,
             scheme=FullyCorrective(kind.solver or NewtonSolver(), kind.growth),
             selection=kind.selection,
