@@ -1,12 +1,12 @@
-/* The losses with compiled passes over rows. A number says which one it is: with `bend` 0 it is the
- * square, else a squared hinge that is linear from this shortfall on, INFINITY for nowhere. */
+/* The losses with compiled passes over rows. The number `bend` says which one it is: 0 is the
+ * square; else it is the squared hinge, linear from this shortfall on, INFINITY for nowhere. */
 #ifndef FCGBOOST_LOSS_H
 #define FCGBOOST_LOSS_H
 
 #include <math.h>
 
-/* Return by how much the value f falls short of y, r = y - f; of a hinge, 0 beyond the margin. For y
- * of size one, y r = 1 - y f to the bit. */
+/* Return by how much the value f falls short of y, r = y - f; of a hinge, 0 beyond the margin.
+ * For y of size one, y r = 1 - y f to the bit. */
 static inline double fcg_shortfall(double bend, double y, double f) {
     double r = y - f;
     return bend > 0.0 && y * r <= 0.0 ? 0.0 : r; /* NaN propagates */

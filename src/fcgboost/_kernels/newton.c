@@ -204,7 +204,9 @@ static int look_at(columns *c, point *to) {
     to->risk = pass(c, to->f, to->g, to->h, to->rest);
     for (int64_t i = 0; i < c->m; i++) {
         to->changed[n] = i;
-        n += to->h[i] != c->h[i], n_active += to->h[i] > 0.0;
+        /* From the tail to beyond the margin the slope changes alone. */
+        n += to->h[i] != c->h[i] || (to->h[i] == 0.0 && to->g[i] != c->g[i]);
+        n_active += to->h[i] > 0.0;
     }
     to->n_changed = n;
     free(to->rows), to->rows = NULL;

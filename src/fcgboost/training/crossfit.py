@@ -18,7 +18,7 @@ from scipy.optimize import minimize_scalar
 from fcgboost import hashing, threads
 from fcgboost.arrays import Array
 from fcgboost.calibration import HeldOut
-from fcgboost.losses import Loss, ModifiedHuber
+from fcgboost.losses import Loss, ModifiedHuber, SquaredHinge
 from fcgboost.members import Member
 from fcgboost.stopping import Status
 from fcgboost.training.fit import Fit
@@ -38,9 +38,9 @@ _LEAST_WEIGHT = 0.05
 _ENOUGH_WEIGHT = 1_000.0
 # Where validation rows judge, a preset averages this many paths that differ in their draws.
 _N_DRAWS = 3
-_N_MIXES = 2
-import os
-_BLEND_LOSS = ModifiedHuber(float(os.environ.get('BL','inf')))
+# What weighs kinds in place of the squared hinge, which where labels are outliers would prefer the
+# kinds that follow them. It is the same for decision values that are nearly right.
+_RISK = ModifiedHuber(threshold=1.2)
 
 
 @dataclass(frozen=True)
@@ -288,11 +288,11 @@ def blend(rounds: Sequence[_Round]) -> list[float]:
 
     One kind after the other is mixed with those before.
     """
-    weights = np.eye(len(rounds))[0]
-    for _ in range(_N_MIXES if len(rounds) > 2 else 1):
-        for kind in range(len(rounds)):
-            if weights[kind] < 1.0:
-                weights = _mixed(rounds, weights, np.eye(len(rounds))[kind])
+    kinds = list(np.eye(len(rounds)))
+    weights = kinds[0]
+    # Those before the last are mixed with what came after, too.
+    for kind in (*kinds[1:], *kinds[: -1 if len(kinds) > 2 else 0]):
+        weights = _mixed(rounds, weights, kind)
     # Sums in another order differ in the last digits; weights must not.
     weights = np.where(weights < _LEAST_WEIGHT, 0.0, weights)
     weights = np.round(weights / weights.sum(), 2)
@@ -303,8 +303,12 @@ def blend(rounds: Sequence[_Round]) -> list[float]:
 def _mixed(rounds: Sequence[_Round], weights: Array, others: Array) -> Array:
     """Return the best mixture of two mixtures."""
 
+    loss = rounds[0].settings.loss
+    if type(loss) is SquaredHinge:
+        loss = _RISK
+
     def risk(share: float) -> float:
-        return _risk(_BLEND_LOSS, _blended(rounds, share * weights + (1.0 - share) * others))
+        return _risk(loss, _blended(rounds, share * weights + (1.0 - share) * others))
 
     best = minimize_scalar(
         risk,
