@@ -50,7 +50,9 @@ def test_threads_do_not_change_a_bit(n: int, n_threads: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("loss", "bend"), [(SquaredHinge(), np.inf), (Square(), 0.0), (ModifiedHuber(0.5), 0.5)], ids=str
+    ("loss", "bend"),
+    [(SquaredHinge(), np.inf), (Square(), 0.0), (ModifiedHuber(0.5), 0.5)],
+    ids=str,
 )
 @pytest.mark.parametrize("n", [1, 50_000])
 def test_compiled_terms_are_those_of_the_loss(loss: SmoothLoss, bend: float, n: int) -> None:

@@ -53,8 +53,8 @@ def test_auto_is_the_default() -> None:
     [(10, 255), (16_384, 256), (40_000, 625), (65_472, 1_023), (10**7, 1_023)],
 )
 def test_averaged_forests_have_more_leaves_for_more_rows(n_rows: int, n_leaves: int) -> None:
-    families, forest = PRESETS["auto"].kinds_for(n_rows, 0)
-    assert families is PRESETS["auto"].kinds[0]
+    families, forest, robust = PRESETS["auto"].kinds_for(n_rows, 0)
+    assert (families, robust) == PRESETS["auto"].kinds[::2]
     usual = PRESETS["auto"].kinds[1].dictionary
     assert isinstance(usual, TreeDictionary)
     assert forest.dictionary is not None
@@ -68,7 +68,8 @@ def test_the_kinds_of_a_preset() -> None:
         assert dense[0].dictionary is preset.dictionary()
         assert preset.kinds_for(1_000, 10) == dense[:1]
     auto, fast = PRESETS["auto"], PRESETS["fast"]
-    assert auto.kinds_for(10, 0) == auto.kinds_for(16_383, 0) == auto.kinds == fast.kinds
+    assert auto.kinds_for(10, 0) == auto.kinds_for(16_383, 0) == auto.kinds
+    assert auto.kinds[:2] == fast.kinds
     assert fast.kinds_for(9_999, 0) == fast.kinds[:1]
     assert fast.kinds_for(10_000, 0) == fast.kinds[1:]
     for preset in (auto, fast):
@@ -112,8 +113,8 @@ def test_ridges_are_shares_of_the_root_of_the_rows(name: str) -> None:
 def test_members_of_one_path_have_all_coefficients_corrected() -> None:
     (X, y), (X_val, y_val) = noisy(), noisy(100, seed=1)
     model = make(cv="auto").fit(X, y, X_val=X_val, y_val=y_val)
-    families = [m for m in model.members_ if isinstance(m.model.dictionary, UnionDictionary)]
-    for member in families:
+    assert isinstance(model.members_[2].model.dictionary, UnionDictionary)
+    for member in model.members_[:3]:
         # At the minimum for its own ridge, whichever of them chose the atoms.
         n = member.model.n_atoms
         A = member.model.columns(X) if n else np.zeros((len(y), 0))

@@ -535,10 +535,10 @@ def test_paths_that_run_at_once_fit_into_the_working_memory(
         raise InterruptedError
 
     monkeypatch.setattr(threads, "each", recorded)
-    # 400 rows of 100 numbers or byte pairs, and of two columns twice: 213 kB on average.
+    # 400 rows of 100 numbers or byte pairs, and of two columns twice: about as much on average.
     monkeypatch.setattr(Settings, "n_steps", lambda *arguments, **named: 100)
     with sklearn.config_context(working_memory=working_memory):
         model = make("auto", cv=4, n_jobs=16)
         with pytest.raises(InterruptedError):
             model.fit(X, y)
-    assert shares == [(8, 16, n_at_once)]
+    assert shares == [(12, 16, n_at_once)]

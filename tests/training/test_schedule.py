@@ -86,12 +86,12 @@ def test_without_rules_a_path_goes_on() -> None:
 
 ONE = [None]
 FITS: list[tuple[dict[str, Any], list[int | None]]] = [
-    ({"cv": 3}, [1, 1, 2, 2, 3, 3]),
+    ({"cv": 3}, [1, 1, 1, 2, 2, 2, 3, 3, 3]),
     ({"cv": 3, "removal": "backward"}, [1, 2, 3]),
-    ({"cv": 2, "l2": 0.5, "max_iter": 4}, [1, 1, 2, 2]),
-    ({"cv": 2, "ensemble": False}, [1, 1, 2, 2, None]),
+    ({"cv": 2, "l2": 0.5, "max_iter": 4}, [1, 1, 1, 2, 2, 2]),
+    ({"cv": 2, "ensemble": False}, [1, 1, 1, 2, 2, 2, None]),
     ({"cv": None}, ONE),
-    ({"validation_fraction": 0.25}, [1, 1, 2, 3]),
+    ({"validation_fraction": 0.25}, [1, 1, 1, 2, 2, 3, 3]),
     ({"scheme": "original"}, ONE),
     ({"dictionary": "fast"}, [1, None]),
     ({"dictionary": "compact", "cv": 3}, [1, 2, 3, None]),

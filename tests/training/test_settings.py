@@ -53,10 +53,10 @@ def dictionaries_of(n_rows: int, n_sparse: int = 0, **parameters: Any) -> list[A
     return [one.dictionary for one in settings_of(**parameters).of_kinds(n_rows, n_sparse)]
 
 
-def test_both_kinds_take_part_where_they_can() -> None:
+def test_all_kinds_take_part_where_they_can() -> None:
     families, forest, words, small = (k.dictionary for k in (FAMILIES, FOREST, WORDS, SMALL))
     for n_rows in (10, 16_383):
-        assert dictionaries_of(n_rows) == [families, forest]
+        assert dictionaries_of(n_rows) == [families, forest, families]
         assert dictionaries_of(n_rows, n_sparse=256) == [families]
         assert dictionaries_of(n_rows, n_sparse=257) == [words]
     assert dictionaries_of(9_999, dictionary="fast") == [families]
@@ -84,7 +84,9 @@ def test_parts_of_the_users_leave_families_alone(parameters: dict[str, Any]) -> 
 
 
 def test_a_kind_brings_its_parts() -> None:
-    families, forest = settings_of().of_kinds(1_000, 0)
+    families, forest, robust = settings_of().of_kinds(1_000, 0)
+    assert robust.loss.get_params() == {"threshold": 0.5}
+    assert len(settings_of(loss="square").of_kinds(1_000, 0)) == 2
     assert isinstance(forest.dictionary, TreeDictionary)
     assert (families.clip, forest.clip) == (4.0, None)
     assert (families.scheme.growth, forest.scheme.growth) == (1.2, 1.5)  # type: ignore[attr-defined]

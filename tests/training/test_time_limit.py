@@ -253,7 +253,7 @@ def test_less_time_means_fewer_members_and_nothing_else(clock: Clock) -> None:
     assert numbers == [1, 2, 3, 5]
 
 
-@pytest.mark.parametrize(("n_jobs", "sizes"), [(1, [2] * 8), (5, [2, 4, 4, 4, 2]), (32, [2, 14])])
+@pytest.mark.parametrize(("n_jobs", "sizes"), [(1, [3] * 8), (7, [3, 6, 6, 6, 3]), (32, [3, 21])])
 def test_within_a_limit_members_run_at_once_after_the_first_fold(
     n_jobs: int, sizes: list[int], clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:

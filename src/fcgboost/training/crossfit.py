@@ -38,9 +38,9 @@ _LEAST_WEIGHT = 0.05
 _ENOUGH_WEIGHT = 1_000.0
 # Where validation rows judge, a preset averages this many paths that differ in their draws.
 _N_DRAWS = 3
-# What weighs kinds in place of the squared hinge, which where labels are outliers would prefer the
-# kinds that follow them. It is the same for decision values that are nearly right.
-_RISK = ModifiedHuber(threshold=1.2)
+# What weighs kinds in place of the squared hinge: beyond the boundary it is linear. Where labels far
+# from it are wrong, the squared hinge would prefer the kinds that follow them.
+_RISK = ModifiedHuber(threshold=1.0)
 
 
 @dataclass(frozen=True)
