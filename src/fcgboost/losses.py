@@ -158,8 +158,8 @@ class ModifiedHuber(SmoothLoss, ProximalLoss, ProbabilityLoss):
     Parameters
     ----------
     threshold : float, default=2.0
-        The shortfall M from which on the loss is linear. With 2 as in scikit-learn, the minimiser is
-        that of the squared hinge, 2 p - 1. The smaller it is, the less a wrong label far from the
+        The shortfall M from which on the loss is linear. With 2, as in scikit-learn, the minimiser
+        is that of the squared hinge, 2 p - 1. The smaller M is, the less a wrong label far from the
         boundary counts, and the less decision values say about probabilities near 1/2.
     """
 
@@ -194,8 +194,8 @@ class ModifiedHuber(SmoothLoss, ProximalLoss, ProbabilityLoss):
     def probability(self, f: Array) -> Array:
         """Return the p at which p min(M, 1 - f) = (1 - p) min(M, 1 + f)."""
         f = _clip(f)
-        up = namespace(f).clip(1.0 + f, None, self.threshold)
-        down = namespace(f).clip(1.0 - f, None, self.threshold)
+        up: Array = namespace(f).clip(1.0 + f, None, self.threshold)
+        down: Array = namespace(f).clip(1.0 - f, None, self.threshold)
         return up / (up + down)
 
     def initial(self, y: Array, weights: Array) -> float:

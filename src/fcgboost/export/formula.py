@@ -32,7 +32,14 @@ from fcgboost.dictionaries.nodes import (
 )
 from fcgboost.export.sources import Input, InputRecord, Way, record_of
 from fcgboost.io import check_model
-from fcgboost.losses import CubedHinge, Loss, ProbabilityLoss, Square, SquaredHinge
+from fcgboost.losses import (
+    CubedHinge,
+    Loss,
+    ModifiedHuber,
+    ProbabilityLoss,
+    Square,
+    SquaredHinge,
+)
 from fcgboost.members import Member
 from fcgboost.model import by_family
 from fcgboost.names import part_named
@@ -374,9 +381,11 @@ def _probability(loss: Loss) -> str | None:
     if not isinstance(loss, ProbabilityLoss):
         return None
     form = _PROBABILITIES.get(type(loss).probability)
+    if type(loss) is ModifiedHuber and loss.threshold >= 2.0:
+        form = "linear"  # as that of the squared hinge
     if form is None:
         raise ValueError(
-            f"The probabilities of {type(loss).__name__} cannot be exported to C or ONNX: use "
+            f"The probabilities of {loss} cannot be exported to C or ONNX: use link='power', or "
             "SquaredHinge, Square or CubedHinge."
         )
     return form

@@ -38,8 +38,8 @@ _LEAST_WEIGHT = 0.05
 _ENOUGH_WEIGHT = 1_000.0
 # Where validation rows judge, a preset averages this many paths that differ in their draws.
 _N_DRAWS = 3
-# What weighs kinds in place of the squared hinge: beyond the boundary it is linear. Where labels far
-# from it are wrong, the squared hinge would prefer the kinds that follow them.
+# What weighs kinds in place of the squared hinge: beyond the boundary it is linear. Where labels
+# far from it are wrong, the squared hinge would prefer the kinds that follow them.
 _RISK = ModifiedHuber(threshold=1.0)
 
 
@@ -302,7 +302,6 @@ def blend(rounds: Sequence[_Round]) -> list[float]:
 
 def _mixed(rounds: Sequence[_Round], weights: Array, others: Array) -> Array:
     """Return the best mixture of two mixtures."""
-
     loss = rounds[0].settings.loss
     if type(loss) is SquaredHinge:
         loss = _RISK
