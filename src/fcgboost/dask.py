@@ -87,6 +87,7 @@ class DaskFCGBoostClassifier(FCGBoostClassifier):
         sample_weight: Weights = None,
         *,
         groups: Labels | None = None,
+        trusted: Labels | None = None,
         X_val: Rows = None,
         y_val: Labels | None = None,
         sample_weight_val: Weights = None,
@@ -102,7 +103,7 @@ class DaskFCGBoostClassifier(FCGBoostClassifier):
             The labels, in the partitions of X.
         sample_weight : like y, default=None
             Counts: a row of weight 2 is like two equal rows, one of weight 0 is left out.
-        groups : None
+        groups, trusted : None
             Not supported: there are no folds.
         X_val, y_val, sample_weight_val : like X, y and sample_weight, default=None
             Validation data, which judge members instead of a held-out part.
@@ -113,7 +114,7 @@ class DaskFCGBoostClassifier(FCGBoostClassifier):
         """
         with all_or_nothing(self) as twin:
             settings = resolve(twin, has_validation_data=X_val is not None)
-            check_supported(settings, groups)
+            check_supported(settings, groups, trusted)
             client = find_client(self.client)
             features = find_features(X, "X")
             learn_table_columns(

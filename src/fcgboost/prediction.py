@@ -47,6 +47,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T", bound="BaseFCGBoost")
 Method = TypeVar("Method")
+#: What the folds say of a model; not every fit sets it.
+OUT_OF_FOLD = ("oof_decision_function_", "oof_score_", "label_quality_", "_judged_labels_")
 # Where a member has what an attribute of the classifier is for a single path.
 _OF_MEMBERS = {
     "atoms_": "model.atoms",
@@ -384,7 +386,7 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
             short.members_ = Members(
                 member.truncated(k if is_path else min(k, member.n_iter)) for member in members
             )
-            for name in ("oof_decision_function_", "oof_score_"):
+            for name in OUT_OF_FOLD:
                 short.__dict__.pop(name, None)
         return short
 

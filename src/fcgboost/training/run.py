@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from fcgboost import hashing
 from fcgboost.arrays import Codes, Labels, Rows, is_sparse
 from fcgboost.calibration import HeldOut, PowerLink, fit_link
-from fcgboost.checks import draw_key
+from fcgboost.checks import class_weights, draw_key
 from fcgboost.losses import ProbabilityLoss
 from fcgboost.members import Member, Members, decision_of
 from fcgboost.stopping import StoppingRule, theory_steps
@@ -33,6 +33,7 @@ from fcgboost.training.folds import (
     one_split,
     users_splits,
 )
+from fcgboost.training.labels import GivenLabels
 from fcgboost.training.layout import FitRows, Layout, MemoryLayout, MemoryRows
 from fcgboost.training.metrics import with_metrics
 from fcgboost.training.presets import AUTO
@@ -65,6 +66,8 @@ class Job:
     state: FitState
     #: Remarks on the rows.
     notes: Sequence[str] = ()
+    #: The labels of all rows given, which members judge that have not seen them.
+    labels: GivenLabels | None = None
 
     @property
     def settings(self) -> Settings:
@@ -232,10 +235,22 @@ class Job:
             rows.classes,
             link,
         )
-        return attributes | {
-            "oof_decision_function_": given[:, 0] if given.shape[1] == 1 else given,
+        given = given[:, 0] if given.shape[1] == 1 else given
+        attributes |= {
+            "oof_decision_function_": given,
             "oof_score_": score(decision[is_judged]),
         }
+        if self.labels is None:
+            return attributes
+        per_class = class_weights(
+            self.settings.class_weight,
+            rows.classes,
+            rows.data.class_totals,
+        )
+        link = link or fit_link(result.held_out)
+        shares = link.probabilities(given) / per_class
+        judged = self.labels.judged(shares, rows, result.is_average)
+        return attributes | {"label_quality_": judged.quality, "_judged_labels_": judged}
 
 
 def prepare(
@@ -245,9 +260,11 @@ def prepare(
     X: Rows,
     y: Labels,
     groups: ArrayLike | None,
+    trusted: ArrayLike | None = None,
 ) -> Job:
     """Return the fit to data in this process, which may continue the last one."""
     train = data.train
+    labels = GivenLabels.of(y, trusted, data)
     n_rows, n_columns = train.X.shape
     digests = [part.digest() for part in (train, data.validation) if part is not None]
     if groups is not None:
@@ -280,11 +297,17 @@ def prepare(
     else:
         splits = users_splits(settings.cv, X, np.asarray(y), groups)
         rows = _users(data, splits, state.key)
+    if trusted is not None and not rows.n_splits:
+        raise ValueError(
+            "trusted says which labels are certain, but no rows are held out in folds, so that no "
+            "label is judged: set cv, for example to 5, without X_val; or leave out trusted."
+        )
     return Job(
         kinds,
         rows,
         state,
         notes,
+        labels,
     )
 
 

@@ -48,12 +48,14 @@ _FAST = "Rows on a cluster are not divided into folds: one part was held out, as
 _MEDIAN_ROWS = 1 << 14
 
 
-def check_supported(settings: Settings, groups: object) -> None:
+def check_supported(settings: Settings, groups: object, trusted: object = None) -> None:
     """Raise a ValueError for settings that clusters do not support."""
     if settings.cv not in (None, "auto"):
         _refuse(f"cv={settings.cv!r}", "rows are not divided into folds", "cv='auto', or X_val")
     if groups is not None:
         _refuse("groups", "rows are not divided into folds", "X_val")
+    if trusted is not None:
+        _refuse("trusted", "rows are not divided into folds, and labels not judged", "trusted=None")
     scheme = settings.scheme
     solver = scheme.solver if isinstance(scheme, FullyCorrective) else None
     if solver is None:
