@@ -414,7 +414,7 @@ def test_a_tree_begins_with_its_best_split_if_that_says_enough() -> None:
 
 
 def test_trees_with_corrected_leaves_do_not_look_at_pairs() -> None:
-    data = pair_data(2, n=300, n_columns=8)
+    data = pair_data(2, n_columns=8)
     expected = naive_tree(data, 1)[:2]
     np.testing.assert_array_equal(grow(data, depth=1, corrects_leaves=True)[:2], expected)
     assert (grow(data, depth=1)[:2] != expected).any()
