@@ -52,7 +52,6 @@ from fcgboost.training.settings import Settings
 from fcgboost.training.time_limit import TimeLimit
 from fcgboost.training.trials import Trial
 from fcgboost.training.warm_start import FitState, find_state
-from fcgboost.wording import listed
 
 # Without held-out rows a preset makes this many steps, in multiples of k0: with a strong ridge they
 # do no harm.
@@ -270,11 +269,12 @@ class Job:
                 weights=weights,
                 trusted=np.zeros(len(codes), dtype=bool),
             )
-        if not known.is_known.all():
-            unknown = listed([repr(classes[code]) for code in np.flatnonzero(~known.is_known)])
+        wrong = known.wrong()
+        # Rates that may be equal, and may be small, move probabilities for nothing.
+        if not known.is_known.all() or not (wrong.is_known or known.low.max() > known.high.min()):
             self.notes.append(
-                f"label_noise='estimate' corrects nothing: how many labels are wrong cannot be "
-                f"told, since hardly any rows are almost surely of the class {unknown}."
+                "label_noise='estimate' corrects nothing, since which labels are wrong cannot be "
+                f"told: {100.0 * wrong.low:.0f} to {100.0 * wrong.high:.0f} % of all."
             )
             return None
         # Sums in another order differ in the last digits.
