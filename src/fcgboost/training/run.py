@@ -270,8 +270,12 @@ class Job:
                 trusted=np.zeros(len(codes), dtype=bool),
             )
         wrong = known.wrong()
-        # Rates that may be equal, and may be small, move probabilities for nothing.
-        if not known.is_known.all() or not (wrong.is_known or known.low.max() > known.high.min()):
+        rates = 1.0 - np.diag(known.matrix)
+        worst = int(rates.argmax())
+        # One class that certainly loses more labels than another moves the boundary, even where it
+        # is not known how many the other one loses; rates that may be equal need to be known.
+        is_uneven = known.is_known[worst] and known.low[worst] > rates.min()
+        if not is_uneven and not (known.is_known.all() and wrong.is_known):
             self.notes.append(
                 "label_noise='estimate' corrects nothing, since which labels are wrong cannot be "
                 f"told: {100.0 * wrong.low:.0f} to {100.0 * wrong.high:.0f} % of all."
