@@ -157,12 +157,12 @@ def test_members_rows_and_explanations_are_shared_among_threads(
     monkeypatch.setattr(threads, "each", recorded)
     monkeypatch.setattr(members, "_ROWS_AT_ONCE", 50)
     model = FCGBoostClassifier(cv=4, n_jobs=3, max_iter=5, random_state=0).fit(X, y)
-    # Two kinds in four folds; rows that they judge are few.
-    assert shares[0] == (8, 3)
+    # Three kinds in four folds; rows that they judge are few.
+    assert shares[0] == (12, 3)
     for use in (model.predict, lambda rows: next(model.staged_predict(rows))):
         shares.clear()
         use(X)
-        assert shares == [(8, 3)]
+        assert shares == [(8, 3)]  # 400 rows, 50 at once
     model.explain(X[:6])
     assert shares[-1] == (6, 3)
 
