@@ -93,7 +93,7 @@ def explain(classifier: BaseFCGBoost, X: Rows, background: Rows = None) -> Expla
     base = np.tile(game.base, (n_rows, 1))
     if len(classifier.classes_) == 2:
         values = values[:, :, 0]
-        base = base[:, 0]
+        base = base[:, 0] - classifier._shift
     return Explanation(
         values,
         base_values=base,

@@ -12,6 +12,7 @@ from benchmarks import (
     study_categories,
     study_findings,
     study_members,
+    study_noise,
     study_scores,
 )
 from benchmarks.data import make_rows
@@ -143,3 +144,26 @@ def test_the_search_for_findings_takes_a_share_of_a_fit_and_says_what_it_found()
     frame = pd.DataFrame({"x": np.sin(np.arange(100)), "copy": y})
     said = study_findings.said(LabelledFrame(frame, y))
     assert [(finding.kind, finding.columns) for finding in said] == [("leak", ("copy",))]
+
+
+@pytest.mark.parametrize(("flips", "share"), [("clean", 0.0), ("surest", 0.15), ("uniform", 0.3)])
+def test_a_share_of_the_labels_of_a_pair_is_wrong(flips: str, share: float) -> None:
+    part = study_noise.pair(flips, seed=0)
+    side = np.sin(2.0 * part.X[:, 0]) * part.X[:, 1]
+    is_wrong = part.y != (side > 0.0)
+    assert is_wrong.mean() == pytest.approx(share, abs=0.03)
+    if flips == "surest":
+        assert abs(side[is_wrong]).min() >= abs(side[~is_wrong]).max()
+    assert (part.y_test == (np.sin(2.0 * part.X_test[:, 0]) * part.X_test[:, 1] > 0.0)).all()
+
+
+def test_accuracies_under_wrong_labels_are_printed(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(study_noise, "N_TEST", 200)
+    data = "simulation, outliers"
+    study_noise.main(["--data", data, "--methods", "compact", "SVC", "--seeds", "500"])
+    compact, svc = capsys.readouterr().out.splitlines()
+    assert cells_of(compact)[:2] == [data, "compact"]
+    assert 80.0 < float(cells_of(compact)[2].split()[0]) <= 100.0
+    assert cells_of(svc)[1] == "SVC"

@@ -172,14 +172,14 @@ class HingeSums:
     The storage has shape (room, n_rows); y and shares are m-vectors.
     """
 
-    def __init__(self, storage: Array, y: Array, shares: Array, is_hinge: bool = True) -> None:
+    def __init__(self, storage: Array, y: Array, shares: Array, bend: float = np.inf) -> None:
         self._y = np.ascontiguousarray(y)
         #: Values, slopes and curvatures at the point of the sums.
         self._rows = np.zeros((3, len(y)))
         self._blas = _blas()
         self._held = _Columns(
             m=len(y),
-            is_hinge=is_hinge,
+            bend=bend,
             blas=ctypes.addressof(self._blas),
         )
         for name, array in zip("fgh", self._rows, strict=True):
@@ -296,19 +296,19 @@ class HingeSums:
 
 
 def square_terms(
-    is_hinge: bool,
+    bend: float,
     f: Array,
     y: Array,
     shares: Array,
 ) -> tuple[Array, Array, Array]:
-    """Return the losses r^2, slopes and curvatures, times the shares.
+    """Return the losses, slopes and curvatures, times the shares.
 
-    The shortfall r is y - f, for the hinge 0 beyond the margin.
+    With a bend of 0 the loss is the square, else a squared hinge with linear tails from there on.
     """
     losses, slopes, curvatures = np.empty((3, len(f)))
     library().fcg_terms(
         len(f),
-        is_hinge,
+        bend,
         f,
         y,
         shares,

@@ -69,10 +69,10 @@ typedef struct {
     void (*pocon)(char *, int *, double *, int *, double *, double *, double *, int *, int *);
 } fcg_blas;
 
-/* The columns of one output, and the squared hinge or the square at the last point evaluated. */
+/* The columns of one output, and the loss at the last point evaluated. */
 typedef struct {
     int64_t m, k, room;       /* rows, columns, and the capacity for columns */
-    int64_t is_hinge;
+    double bend; /* the loss, as in loss.h */
     const double *A;          /* (room, m): one column after the other */
     const double *y, *shares; /* (m,) */
     double *f, *g, *h;        /* (m,): values, slopes and curvatures, both times the shares */
@@ -173,6 +173,7 @@ typedef struct {
     double min_leaf, smoothing, peak;
     double unit;      /* the unit of weight; 0: `fcg_grow_tree` determines it */
     int64_t is_exact; /* whether all weights are multiples of it */
+    int64_t looks_ahead; /* whether a pair of features may decide the first split */
 } fcg_tree_rules;
 
 /* Grow a tree. Writes to `nodes`, which has room for max_nodes entries of four numbers, the nodes,
@@ -258,14 +259,14 @@ FCG_API int32_t fcg_leaf_products(const fcg_forest *forest, double constant,
                                   const double values[forest->n_leaves],
                                   const double h[forest->n_rows],
                                   double sums[1 + forest->n_leaves]);
-/* Write the losses r^2 at values f, their slopes and curvatures, all times the shares, where r is
- * y - f or, if is_hinge, 0 beyond the margin. */
-FCG_API void fcg_terms(int64_t n, int32_t is_hinge, const double f[n], const double y[n],
+/* Write the losses at values f, their slopes and curvatures, all times the shares; `bend` names the
+ * loss as in loss.h. */
+FCG_API void fcg_terms(int64_t n, double bend, const double f[n], const double y[n],
                        const double shares[n], double losses[n], double slopes[n],
                        double curvatures[n]);
 /* Add leaf values to f, write the losses, slopes and curvatures there, (3, n_rows), as fcg_terms
  * does, and the sums of the last n_vectors of them, 2 or 3, as fcg_leaf_sums does. */
-FCG_API int32_t fcg_leaf_terms(const fcg_forest *forest, int32_t is_hinge,
+FCG_API int32_t fcg_leaf_terms(const fcg_forest *forest, double bend,
                                const double values[forest->n_leaves],
                                const double y[forest->n_rows], const double shares[forest->n_rows],
                                double f[forest->n_rows], double terms[3 * forest->n_rows],

@@ -158,6 +158,7 @@ class TreeDictionary(GrownDictionary):
             peak=float(self.peak),
             unit=unit.size,
             is_exact=unit.is_exact,
+            looks_ahead=not self.corrects_leaves,
         )
 
     def check_rows(self, X: Matrix) -> None:

@@ -63,6 +63,7 @@ PARAMETERS = (
     "normalize",
     "reselect",
     "link",
+    "label_noise",
     "cv",
     "ensemble",
     "validation_fraction",
@@ -96,6 +97,13 @@ class LinkRecord(Record):
 
     slope: Annotated[float, Meta(gt=0, le=1000)]
     power: Annotated[float, Meta(gt=0, le=4)]
+
+
+class CorrectionRecord(Record):
+    """Rates of labels (columns) by true class (rows); the shift moves decision values of a pair."""
+
+    matrix: list[list[Annotated[float, Meta(ge=0, le=1)]]]
+    shift: Real
 
 
 class LimitsRecord(Record):
@@ -277,6 +285,7 @@ class Document(Record):
     k0: _Count
     loss: PartRecord
     link: LinkRecord | None
+    correction: CorrectionRecord | None
     feature_importances: list[_RealOrName] | None
     #: Background rows for explanations, as columns read them.
     background: Annotated[list[list[_RealOrNaN]], Meta(min_length=1, max_length=MOST_ROWS)] | None

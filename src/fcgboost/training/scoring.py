@@ -19,7 +19,13 @@ from sklearn.metrics import check_scoring, get_scorer
 
 from fcgboost import threads
 from fcgboost.arrays import Array, ClassLabels, Codes, Labels, Rows
-from fcgboost.calibration import PowerLink, has_probability, labels_of, probabilities_of
+from fcgboost.calibration import (
+    Correction,
+    PowerLink,
+    has_probability,
+    labels_of,
+    probabilities_of,
+)
 from fcgboost.checks import Metrics, Scorer, named_metrics
 from fcgboost.designs.blocks import row_blocks
 from fcgboost.losses import Loss, ProbabilityLoss
@@ -40,6 +46,7 @@ class PrecomputedClassifier(ClassifierMixin, BaseEstimator):
     classes_: ClassLabels
     decision: Array
     link: PowerLink | None = None
+    correction: Correction | None = None
 
     def fit(self, X: Rows, y: Labels) -> Self:
         return self
@@ -48,12 +55,15 @@ class PrecomputedClassifier(ClassifierMixin, BaseEstimator):
         return self.decision
 
     def predict(self, X: Rows) -> ClassLabels:
-        return labels_of(self.decision, self.classes_)
+        decision = self.decision
+        if self.correction is not None and decision.ndim == 2:
+            decision = self.predict_proba(X)
+        return labels_of(decision, self.classes_)
 
     def predict_proba(self, X: Rows) -> Array:
         if self.link is None:
             has_probability(self)
-        return probabilities_of(self.loss, self.link, self.decision)
+        return probabilities_of(self.loss, self.link, self.decision, self.correction)
 
 
 class _Quiet:
