@@ -8,6 +8,7 @@ import io
 import re
 import threading
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
 from typing import IO, Any
@@ -81,6 +82,19 @@ def open_delimited(
         finally:
             joined.end()
 
+    def lines() -> list[int]:
+        text = io.TextIOWrapper(opened(), "utf-8-sig", "replace", newline="")
+        reader = csv.reader(text, delimiter=separator)
+        starts = []
+        start = 1
+        with suppress(csv.Error):  # then lines are fewer than rows
+            for record in reader:
+                if record:
+                    starts.append(start)
+                start = reader.line_num + 1
+        text.detach()  # which would close the file
+        return starts[1:]
+
     has_comma = dialect.thousands == "." or (separator == ";" and dialect.thousands != ",")
     dialect = replace(dialect, decimal=dialect.decimal or ("," if has_comma else "."))
     if dialect.decimal == dialect.thousands:
@@ -90,6 +104,7 @@ def open_delimited(
         tuple(columns),
         blocks,
         dialect,
+        lines=lines,
     )
 
 

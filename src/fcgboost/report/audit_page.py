@@ -1,0 +1,214 @@
+"""The page about an audit of labels."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from fcgboost.auditing import Audit
+from fcgboost.colors import BLUE, VERMILION
+from fcgboost.label_noise import WrongLabels
+from fcgboost.plotting.base import legend_below, set_labels
+from fcgboost.report.blocks import Block, Card, Picture, Section, Table, TableCell, TableColumn
+from fcgboost.report.images import drawing, image_of
+from fcgboost.report.models import Codes
+from fcgboost.report.page import write_page
+from fcgboost.report.tables import class_names, finding_table, matrix_columns
+from fcgboost.report.text import label, percent
+from fcgboost.wording import count, fixed, shortened
+
+_LONGEST_NAME = 28
+_MOST_FLIPS = 20
+_N_BINS = 25
+_ASSUMES = (
+    "The estimate counts labels of rows that are almost surely of a class, with a 90 % interval. "
+    "It takes mistakes to depend on the true class alone: if the clearest rows have the wrong "
+    "labels it is too high, and if only rows near the boundary have, too low. Where a class cannot "
+    "be told apart, neither can its wrong labels."
+)
+
+
+def write_audit_report(
+    path: str | os.PathLike[str],
+    audit: Audit,
+    *,
+    title: str | None = None,
+    top: int = 50,
+    rows: Mapping[str, ArrayLike] | None = None,
+) -> Path:
+    """Write the page of `Audit.report`."""
+    findings: list[Block] = ["Nothing was found."]
+    if audit.findings:
+        findings = [finding_table(audit.findings)]
+    sections: list[Section] = [
+        ("suspects", "Suspicious labels", _suspects(audit, top, rows)),
+        ("flips", "Which classes are mixed up", [_flip_table(audit)]),
+        ("quality", "Label quality", [[_draw_quality(audit)]]),
+        ("shares", "How many labels are wrong", [_class_table(audit), _ASSUMES]),
+        ("findings", "Findings", findings),
+    ]
+    return write_page(
+        path,
+        title or "An audit of labels",
+        _lead(audit),
+        _cards(audit),
+        sections,
+    )
+
+
+def _lead(audit: Audit) -> list[str]:
+    wrong = audit.wrong
+    between = f"{percent(wrong.low)} to {percent(wrong.high)}"
+    share = f"About {percent(wrong.share)} of all labels are wrong ({between})."
+    if not wrong.is_known:
+        share = f"How many labels are wrong cannot be told: {between}."
+    return [
+        "Models that have not seen a row judged its label. A suspicious label is one whose row "
+        "probably belongs to another class; it need not be wrong, so look at the row before you "
+        "change it.",
+        share,
+    ]
+
+
+def _cards(audit: Audit) -> list[Card]:
+    n_rows = len(audit.label_quality)
+    n_suspects = len(audit.suspects)
+    n_unjudged = int(np.isnan(audit.label_quality).sum())
+    share = percent(n_suspects / n_rows)
+    unjudged = f"{count(n_unjudged)} of them not judged" if n_unjudged else "all of them judged"
+    return [
+        Card("Suspicious labels", count(n_suspects), f"{share} of the rows"),
+        Card("Wrong labels", _share(audit.wrong), _between(audit.wrong)),
+        Card("Rows", count(n_rows), unjudged),
+        Card("Classes", count(len(audit.classifier.classes_)), "told apart by the columns"),
+    ]
+
+
+def _share(wrong: WrongLabels) -> str:
+    return percent(wrong.share) if wrong.is_known else "cannot tell"
+
+
+def _between(wrong: WrongLabels) -> str:
+    return f"between {percent(wrong.low)} and {percent(wrong.high)}"
+
+
+def _suspects(audit: Audit, top: int, rows: Mapping[str, ArrayLike] | None) -> list[Block]:
+    suspects = audit.suspects[:top]
+    if len(suspects) == 0:
+        return ["No label is suspicious."]
+    frame = audit.to_frame().iloc[suspects]
+    cells = [TableCell(fixed(q, 3), q, q) for q in frame["label_quality"].tolist()]
+    columns = [
+        *(_name_column(name, values, suspects) for name, values in _names(audit, rows).items()),
+        TableColumn.of_texts("label", map(label, frame["given_label"])),
+        TableColumn.of_texts("more likely", map(label, frame["predicted_label"])),
+        TableColumn("label quality", cells, "number"),
+    ]
+    notes = [
+        "Rows are counted from 1, as they are in the data. Label quality: the probability that the "
+        "label is right."
+    ]
+    if audit.has_reasons:
+        columns.append(TableColumn.of_texts("reasons", audit.reasons_of(suspects), "text"))
+        notes.append(
+            "Reasons: the columns that speak most against the label, and what each adds to the "
+            "decision value of the class that is more likely (Shapley values of models that have "
+            "not seen the row)."
+        )
+    n_all = len(audit.suspects)
+    caption = f"All {count(n_all, 'suspicious label')}, the most suspicious first"
+    if len(suspects) < n_all:
+        caption = f"The {len(suspects)} most suspicious of {count(n_all, 'label')}"
+    return [Table(caption, columns, notes)]
+
+
+def _names(audit: Audit, rows: Mapping[str, ArrayLike] | None) -> Mapping[str, ArrayLike]:
+    """Return what names the rows."""
+    if rows is not None:
+        return rows
+    index = audit.to_frame().index
+    names: dict[str, ArrayLike] = {"row": np.arange(1, len(index) + 1)}
+    if index.dtype.kind not in "iu" or (index != np.arange(len(index))).any():
+        names["name"] = index.to_numpy()
+    return names
+
+
+def _name_column(name: str, values: ArrayLike, rows: Codes) -> TableColumn:
+    names = np.asarray(values)
+    if names.dtype.kind in "iu":
+        return TableColumn.of_numbers(shortened(name, _LONGEST_NAME), names[rows], count)
+    texts = ["" if cell is None else shortened(str(cell), _LONGEST_NAME) for cell in names[rows]]
+    return TableColumn.of_texts(shortened(name, _LONGEST_NAME), texts)
+
+
+def _flip_table(audit: Audit) -> Table:
+    """Count the rows of every label by the class that is more likely."""
+    flips = audit.flips
+    n = len(flips)
+    names, heads = class_names(audit.classifier.classes_)
+    if heads:
+        columns = [
+            TableColumn.of_texts("label", names),
+            TableColumn.of_numbers("rows", flips.sum(axis=1), count),
+            *matrix_columns(heads, flips),
+        ]
+        groups = [("", 2), ("probably true", n)]
+        return Table("Labels and the classes that are most likely", columns, groups=groups)
+    # Of many classes the largest flips.
+    wrong = flips - np.diag(np.diag(flips))
+    order = np.argsort(-wrong, axis=None, kind="stable")[:_MOST_FLIPS]
+    pairs = [divmod(int(i), n) for i in order if wrong.flat[i]]
+    columns = [
+        TableColumn.of_texts("label", [names[i] for i, _ in pairs]),
+        TableColumn.of_texts("more likely", [names[j] for _, j in pairs]),
+        TableColumn.of_numbers("rows", [float(wrong[i, j]) for i, j in pairs], count),
+    ]
+    return Table("The most frequent flips", columns)
+
+
+def _class_table(audit: Audit) -> Table:
+    flips = audit.flips
+    n_rows = flips.sum(axis=1)
+    wrong = list(audit.wrong_by_class.values())
+    columns = [
+        TableColumn.of_texts("label", map(label, audit.classifier.classes_.tolist())),
+        TableColumn.of_numbers("rows", n_rows, count),
+        TableColumn.of_numbers("suspicious", n_rows - np.diag(flips), count),
+        TableColumn("wrong labels", [TableCell(_share(w), w.share) for w in wrong], "number"),
+        TableColumn("90 % interval", [TableCell(_between(w), w.low) for w in wrong], "number"),
+    ]
+    return Table("Wrong labels among those of each class", columns)
+
+
+def _draw_quality(audit: Audit) -> Picture:
+    """Draw the histogram of label quality."""
+    quality = audit.label_quality
+    bins = np.linspace(0.0, 1.0, _N_BINS + 1).tolist()
+    is_issue = audit.is_label_issue
+    with drawing(3.2) as ax:
+        ax.hist(
+            quality[~np.isnan(quality)],
+            bins=bins,
+            color=BLUE,
+            log=True,
+            label="other labels",
+        )
+        ax.hist(
+            quality[is_issue],
+            bins=bins,
+            color=VERMILION,
+            log=True,
+            label="suspicious labels",
+        )
+        ax.set_xlim(0.0, 1.0)
+        set_labels(ax, "label quality", "rows (logarithmic)")
+        legend_below(ax)
+    caption = (
+        f"The probability that a label is right, of {count(len(quality), 'row')}. Heights are "
+        "logarithmic: a few rows can be seen beside thousands."
+    )
+    return Picture("label-quality", image_of(ax), "Histogram of label quality", caption)
