@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from fcgboost.cli import arguments, console
-from fcgboost.wording import count
+from fcgboost.wording import count, shortened
 
 if TYPE_CHECKING:
     import numpy as np
@@ -34,8 +34,14 @@ examples:
   fcgboost audit customers.csv --target churned --report audit.html --trusted checked
 """
 
+# What a mark of certain labels may say.
 _CERTAIN = {"1", "1.0", "true", "yes"}
 _UNCERTAIN = {"0", "0.0", "false", "no", "", "nan"}
+# The columns of the result.
+_COLUMNS = {
+    *("row", "line", "given_label", "predicted_label", "label_quality", "label_probability"),
+    "reasons",
+}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -101,6 +107,9 @@ def run(options: argparse.Namespace) -> None:
 
     files = [options.out, options.report]
     outputs.check_outputs(files, [options.data], tables=[options.out])
+    for name in options.keep:
+        if name in _COLUMNS:
+            raise ValueError(f"--keep {name}: the result has a column of that name already.")
     classifier = training.make_classifier(options)
     rows = _read(options, classifier)
     training.name_classes(classifier, rows.y)
@@ -160,14 +169,14 @@ def _trusted(options: argparse.Namespace, rows: _Labelled) -> NDArray[np.bool_]:
     """Return which labels a column marks as certain."""
     import numpy as np
 
-    texts = [text.lower() for text in rows.texts(options.trusted)]
+    texts = rows.texts(options.trusted)
     for row, text in zip(rows.names["row"], texts, strict=True):
-        if text not in _CERTAIN | _UNCERTAIN:
+        if text.lower() not in _CERTAIN | _UNCERTAIN:
             raise ValueError(
                 f"{options.data}, row {row}, column {options.trusted!r}: {text!r} does not say "
                 "whether the label is certain. Write 1, true or yes; or 0, false, no or nothing."
             )
-    return np.array([text in _CERTAIN for text in texts])
+    return np.array([text.lower() in _CERTAIN for text in texts])
 
 
 def _groups(options: argparse.Namespace, rows: _Labelled) -> NDArray[np.generic]:
@@ -198,10 +207,10 @@ def _write(options: argparse.Namespace, audit: Audit, rows: _Labelled) -> None:
         written.append(f"Suspicious rows: {options.out} ({count(n_rows, 'row')})")
     if options.report is not None:
         named = {name: column.to_pylist() for name, column in kept.items()}
-        target = "" if options.target is None else f" {options.target}"
+        what = "the labels" if options.target is None else shortened(options.target)
         audit.report(
             options.report,
-            title=f"The labels{target} of {options.data.name}",
+            title=f"An audit of {what} in {options.data.name}",
             top=options.top,
             rows={**rows.names, **named},
         )
@@ -209,8 +218,11 @@ def _write(options: argparse.Namespace, audit: Audit, rows: _Labelled) -> None:
     if not written and len(audit.suspects):
         written.append("For more, with reasons, add --out suspects.csv or --report audit.html.")
     if options.json:
-        facts = {"suspects": table.to_pandas().to_dict("records")}
-        console.print_json({**_facts(audit), **facts})
+        suspects = table.to_pylist()
+        for suspect in suspects:
+            # Such as dates, which JSON does not know.
+            suspect |= {name: str(suspect[name]) for name in kept if suspect[name] is not None}
+        console.print_json({**_facts(audit), "suspects": suspects})
     else:
         console.say("\n".join([audit.summary(rows.names["row"]), "", *written]).rstrip())
 
@@ -223,10 +235,7 @@ def _suspects(audit: Audit, rows: _Labelled, kept: dict[str, Any], top: int) -> 
     judged = audit.to_frame().drop(columns="is_label_issue").iloc[suspects]
     columns: dict[str, Any] = {name: numbers[suspects] for name, numbers in rows.names.items()}
     columns |= {name: column.take(suspects) for name, column in kept.items()}
-    for name in judged:
-        if name in columns:
-            raise ValueError(f"--keep {name}: the result has a column of that name already.")
-        columns[name] = pa.array(judged[name], from_pandas=True)
+    columns |= {name: pa.array(judged[name], from_pandas=True) for name in judged}
     columns["reasons"] = pa.array(audit.reasons_of(suspects), pa.string())
     return pa.table(columns)
 

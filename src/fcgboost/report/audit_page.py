@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -62,10 +63,11 @@ def write_audit_report(
 
 def _lead(audit: Audit) -> list[str]:
     wrong = audit.wrong
-    between = f"{percent(wrong.low)} to {percent(wrong.high)}"
-    share = f"About {percent(wrong.share)} of all labels are wrong ({between})."
+    share = (
+        f"About {percent(wrong.share)} of all labels are wrong (90 % interval: {_interval(wrong)})."
+    )
     if not wrong.is_known:
-        share = f"How many labels are wrong cannot be told: {between}."
+        share = f"How many labels are wrong cannot be told (90 % interval: {_interval(wrong)})."
     return [
         "Models that have not seen a row judged its label. A suspicious label is one whose row "
         "probably belongs to another class; it need not be wrong, so look at the row before you "
@@ -82,9 +84,8 @@ def _cards(audit: Audit) -> list[Card]:
     unjudged = f"{count(n_unjudged)} of them not judged" if n_unjudged else "all of them judged"
     return [
         Card("Suspicious labels", count(n_suspects), f"{share} of the rows"),
-        Card("Wrong labels", _share(audit.wrong), _between(audit.wrong)),
+        Card("Wrong labels", _share(audit.wrong), _interval(audit.wrong)),
         Card("Rows", count(n_rows), unjudged),
-        Card("Classes", count(len(audit.classifier.classes_)), "told apart by the columns"),
     ]
 
 
@@ -92,8 +93,8 @@ def _share(wrong: WrongLabels) -> str:
     return percent(wrong.share) if wrong.is_known else "cannot tell"
 
 
-def _between(wrong: WrongLabels) -> str:
-    return f"between {percent(wrong.low)} and {percent(wrong.high)}"
+def _interval(wrong: WrongLabels) -> str:
+    return f"{percent(wrong.low)} to {percent(wrong.high)}"
 
 
 def _suspects(audit: Audit, top: int, rows: Mapping[str, ArrayLike] | None) -> list[Block]:
@@ -101,15 +102,18 @@ def _suspects(audit: Audit, top: int, rows: Mapping[str, ArrayLike] | None) -> l
     if len(suspects) == 0:
         return ["No label is suspicious."]
     frame = audit.to_frame().iloc[suspects]
-    cells = [TableCell(fixed(q, 3), q, q) for q in frame["label_quality"].tolist()]
+    number, *names = [
+        _name_column(name, values, suspects) for name, values in _names(audit, rows).items()
+    ]
     columns = [
-        *(_name_column(name, values, suspects) for name, values in _names(audit, rows).items()),
+        number,
         TableColumn.of_texts("label", map(label, frame["given_label"])),
         TableColumn.of_texts("more likely", map(label, frame["predicted_label"])),
-        TableColumn("label quality", cells, "number"),
+        TableColumn.of_numbers("quality", frame["label_quality"], partial(fixed, digits=3)),
+        *names,
     ]
     notes = [
-        "Rows are counted from 1, as they are in the data. Label quality: the probability that the "
+        "Rows are counted from 1, as they are in the data. Quality: the probability that the "
         "label is right."
     ]
     if audit.has_reasons:
@@ -179,7 +183,7 @@ def _class_table(audit: Audit) -> Table:
         TableColumn.of_numbers("rows", n_rows, count),
         TableColumn.of_numbers("suspicious", n_rows - np.diag(flips), count),
         TableColumn("wrong labels", [TableCell(_share(w), w.share) for w in wrong], "number"),
-        TableColumn("90 % interval", [TableCell(_between(w), w.low) for w in wrong], "number"),
+        TableColumn("90 % interval", [TableCell(_interval(w), w.low) for w in wrong], "number"),
     ]
     return Table("Wrong labels among those of each class", columns)
 
@@ -195,7 +199,7 @@ def _draw_quality(audit: Audit) -> Picture:
             bins=bins,
             color=BLUE,
             log=True,
-            label="other labels",
+            label="all labels",
         )
         ax.hist(
             quality[is_issue],
@@ -205,6 +209,9 @@ def _draw_quality(audit: Audit) -> Picture:
             label="suspicious labels",
         )
         ax.set_xlim(0.0, 1.0)
+        ax.set_ylim(bottom=0.7)
+        ax.yaxis.set_major_formatter("{x:,.0f}")
+        ax.yaxis.set_minor_formatter("")
         set_labels(ax, "label quality", "rows (logarithmic)")
         legend_below(ax)
     caption = (
