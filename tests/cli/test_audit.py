@@ -96,6 +96,20 @@ def test_formulas_are_escaped_on_request(data: Path, tmp_path: Path) -> None:
         assert read_exactly(out)["id"].str.startswith(mark).all()
 
 
+def test_the_terminal_counts_rows_from_1_and_shows_progress(
+    data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(*command(data)) == 0
+    told = capsys.readouterr()
+    audit = audit_of(table())
+    first = audit.to_frame().index[audit.suspects[:10]] + 1
+    lines = told.out.splitlines()
+    start = next(i for i, line in enumerate(lines) if line.startswith("row ")) + 1
+    assert [int(line.split()[0]) for line in lines[start : start + len(first)]] == first.tolist()
+    assert lines[-1].endswith("add --out suspects.csv or --report audit.html.")
+    assert "Fitting: 100 %, " in told.err
+
+
 def test_json_has_kept_columns_as_texts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = table()
     rows["day"] = pd.Timestamp("2020-01-01")
@@ -142,6 +156,12 @@ def test_rows_of_a_group_are_judged_together(data: Path, tmp_path: Path) -> None
     expected = audit_of(rows, groups=groups)
     found = read_exactly(out)
     assert found["label_quality"].tolist() == expected.label_quality[expected.suspects].tolist()
+
+
+def test_models_that_are_no_members_give_no_reasons(data: Path, tmp_path: Path) -> None:
+    out = tmp_path / "suspects.csv"
+    assert run(*command(data, "--set", "ensemble=false", "--out", out)) == 0
+    assert list(read_exactly(out))[-1] == "label_probability"
 
 
 def test_sparse_rows_are_audited(tmp_path: Path) -> None:

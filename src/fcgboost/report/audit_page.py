@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike
 
 from fcgboost.auditing import Audit
 from fcgboost.colors import BLUE, VERMILION
-from fcgboost.label_noise import WrongLabels
 from fcgboost.plotting.base import legend_below, set_labels
 from fcgboost.report.blocks import Block, Card, Picture, Section, Table, TableCell, TableColumn
 from fcgboost.report.images import drawing, image_of
@@ -23,8 +22,12 @@ from fcgboost.report.text import label, percent
 from fcgboost.wording import count, fixed, shortened
 
 _LONGEST_NAME = 28
-_MOST_FLIPS = 20
 _N_BINS = 25
+_MEANING = (
+    "Models that have not seen a row judged its label. A suspicious label is one whose row "
+    "probably belongs to another class; it need not be wrong, so look at the row before you change "
+    "it."
+)
 _ASSUMES = (
     "The estimate counts labels of rows that are almost surely of a class, with a 90 % interval. "
     "It takes mistakes to depend on the true class alone: if the clearest rows have the wrong "
@@ -37,9 +40,9 @@ def write_audit_report(
     path: str | os.PathLike[str],
     audit: Audit,
     *,
-    title: str | None = None,
-    top: int = 50,
-    rows: Mapping[str, ArrayLike] | None = None,
+    title: str | None,
+    top: int,
+    rows: Mapping[str, ArrayLike] | None,
 ) -> Path:
     """Write the page of `Audit.report`."""
     findings: list[Block] = ["Nothing was found."]
@@ -47,54 +50,34 @@ def write_audit_report(
         findings = [finding_table(audit.findings)]
     sections: list[Section] = [
         ("suspects", "Suspicious labels", _suspects(audit, top, rows)),
-        ("flips", "Which classes are mixed up", [_flip_table(audit)]),
+        ("classes", "How many labels are wrong", [_class_table(audit), _ASSUMES]),
         ("quality", "Label quality", [[_draw_quality(audit)]]),
-        ("shares", "How many labels are wrong", [_class_table(audit), _ASSUMES]),
         ("findings", "Findings", findings),
     ]
     return write_page(
         path,
         title or "An audit of labels",
-        _lead(audit),
+        [_MEANING],
         _cards(audit),
         sections,
     )
-
-
-def _lead(audit: Audit) -> list[str]:
-    wrong = audit.wrong
-    share = (
-        f"About {percent(wrong.share)} of all labels are wrong (90 % interval: {_interval(wrong)})."
-    )
-    if not wrong.is_known:
-        share = f"How many labels are wrong cannot be told (90 % interval: {_interval(wrong)})."
-    return [
-        "Models that have not seen a row judged its label. A suspicious label is one whose row "
-        "probably belongs to another class; it need not be wrong, so look at the row before you "
-        "change it.",
-        share,
-    ]
 
 
 def _cards(audit: Audit) -> list[Card]:
     n_rows = len(audit.label_quality)
     n_suspects = len(audit.suspects)
     n_unjudged = int(np.isnan(audit.label_quality).sum())
-    share = percent(n_suspects / n_rows)
+    wrong = audit.wrong
     unjudged = f"{count(n_unjudged)} of them not judged" if n_unjudged else "all of them judged"
     return [
-        Card("Suspicious labels", count(n_suspects), f"{share} of the rows"),
-        Card("Wrong labels", _share(audit.wrong), _interval(audit.wrong)),
+        Card("Suspicious labels", count(n_suspects), f"{percent(n_suspects / n_rows)} of the rows"),
+        Card(
+            "Wrong labels",
+            percent(wrong.share) if wrong.is_known else "cannot tell",
+            f"{percent(wrong.low)} to {percent(wrong.high)}",
+        ),
         Card("Rows", count(n_rows), unjudged),
     ]
-
-
-def _share(wrong: WrongLabels) -> str:
-    return percent(wrong.share) if wrong.is_known else "cannot tell"
-
-
-def _interval(wrong: WrongLabels) -> str:
-    return f"{percent(wrong.low)} to {percent(wrong.high)}"
 
 
 def _suspects(audit: Audit, top: int, rows: Mapping[str, ArrayLike] | None) -> list[Block]:
@@ -136,7 +119,7 @@ def _names(audit: Audit, rows: Mapping[str, ArrayLike] | None) -> Mapping[str, A
         return rows
     index = audit.to_frame().index
     names: dict[str, ArrayLike] = {"row": np.arange(1, len(index) + 1)}
-    if index.dtype.kind not in "iu" or (index != np.arange(len(index))).any():
+    if list(index) != list(range(len(index))):
         names["name"] = index.to_numpy()
     return names
 
@@ -149,64 +132,38 @@ def _name_column(name: str, values: ArrayLike, rows: Codes) -> TableColumn:
     return TableColumn.of_texts(shortened(name, _LONGEST_NAME), texts)
 
 
-def _flip_table(audit: Audit) -> Table:
-    """Count the rows of every label by the class that is more likely."""
-    flips = audit.flips
-    n = len(flips)
-    names, heads = class_names(audit.classifier.classes_)
-    if heads:
-        columns = [
-            TableColumn.of_texts("label", names),
-            TableColumn.of_numbers("rows", flips.sum(axis=1), count),
-            *matrix_columns(heads, flips),
-        ]
-        groups = [("", 2), ("probably true", n)]
-        return Table("Labels and the classes that are most likely", columns, groups=groups)
-    # Of many classes the largest flips.
-    wrong = flips - np.diag(np.diag(flips))
-    order = np.argsort(-wrong, axis=None, kind="stable")[:_MOST_FLIPS]
-    pairs = [divmod(int(i), n) for i in order if wrong.flat[i]]
-    columns = [
-        TableColumn.of_texts("label", [names[i] for i, _ in pairs]),
-        TableColumn.of_texts("more likely", [names[j] for _, j in pairs]),
-        TableColumn.of_numbers("rows", [float(wrong[i, j]) for i, j in pairs], count),
-    ]
-    return Table("The most frequent flips", columns)
-
-
 def _class_table(audit: Audit) -> Table:
+    """Count the rows of every label by the class that is most likely, and the wrong labels."""
     flips = audit.flips
     n_rows = flips.sum(axis=1)
-    wrong = list(audit.wrong_by_class.values())
+    names, heads = class_names(audit.classifier.classes_)
+    wrong = audit.wrong_by_class.values()
     columns = [
-        TableColumn.of_texts("label", map(label, audit.classifier.classes_.tolist())),
+        TableColumn.of_texts("label", names),
         TableColumn.of_numbers("rows", n_rows, count),
+        *matrix_columns(heads, flips),
         TableColumn.of_numbers("suspicious", n_rows - np.diag(flips), count),
-        TableColumn("wrong labels", [TableCell(_share(w), w.share) for w in wrong], "number"),
-        TableColumn("90 % interval", [TableCell(_interval(w), w.low) for w in wrong], "number"),
+        TableColumn("wrong labels", [TableCell(str(w), w.share) for w in wrong], "number"),
     ]
-    return Table("Wrong labels among those of each class", columns)
+    return Table(
+        "Labels, the classes that are most likely, and how many labels of a class are wrong",
+        columns,
+        groups=[("", 2), ("most likely class", len(heads)), ("", 2)] if heads else (),
+    )
 
 
 def _draw_quality(audit: Audit) -> Picture:
     """Draw the histogram of label quality."""
     quality = audit.label_quality
-    bins = np.linspace(0.0, 1.0, _N_BINS + 1).tolist()
-    is_issue = audit.is_label_issue
     with drawing(3.2) as ax:
         ax.hist(
-            quality[~np.isnan(quality)],
-            bins=bins,
-            color=BLUE,
+            [quality[audit.is_label_issue], quality],
+            bins=_N_BINS,
+            range=(0.0, 1.0),
+            color=[VERMILION, BLUE],
+            histtype="stepfilled",
+            label=["suspicious labels", "all labels"],
             log=True,
-            label="all labels",
-        )
-        ax.hist(
-            quality[is_issue],
-            bins=bins,
-            color=VERMILION,
-            log=True,
-            label="suspicious labels",
         )
         ax.set_xlim(0.0, 1.0)
         ax.set_ylim(bottom=0.7)
