@@ -188,7 +188,7 @@ def test_the_page_names_rows_as_the_file_does(data: Path, tmp_path: Path) -> Non
     with (tmp_path / "s.csv").open(newline="") as file:
         expected = [[line["row"], line["id"]] for line in csv.DictReader(file)]
     assert [[row[0], row[5]] for row in rows] == expected
-    assert read(page).text.startswith("An audit of y in t.csv")
+    assert read(page).text.startswith("An audit of y ")
 
 
 @pytest.mark.parametrize(

@@ -173,10 +173,9 @@ def _write(options: argparse.Namespace, audit: Audit, names: pa.Table) -> None:
         n_rows = write_rows(options.out, [shown])
         written.append(f"Suspicious rows: {options.out} ({count(n_rows, 'row')})")
     if options.report is not None:
-        what = shortened(options.target or "labels")
         audit.report(
             options.report,
-            title=f"An audit of {what} in {options.data.name}",
+            title=f"An audit of {shortened(options.target or 'labels')}",
             top=options.top,
             rows=names.to_pydict(),
         )

@@ -82,19 +82,6 @@ def open_delimited(
         finally:
             joined.end()
 
-    def lines() -> list[int]:
-        text = io.TextIOWrapper(opened(), "utf-8-sig", "replace", newline="")
-        reader = csv.reader(text, delimiter=separator)
-        starts = []
-        start = 1
-        with suppress(csv.Error):  # then lines are fewer than rows
-            for record in reader:
-                if record:
-                    starts.append(start)
-                start = reader.line_num + 1
-        text.detach()  # which would close the file
-        return starts[1:]
-
     has_comma = dialect.thousands == "." or (separator == ";" and dialect.thousands != ",")
     dialect = replace(dialect, decimal=dialect.decimal or ("," if has_comma else "."))
     if dialect.decimal == dialect.thousands:
@@ -104,8 +91,23 @@ def open_delimited(
         tuple(columns),
         blocks,
         dialect,
-        lines=lines,
+        lines=lambda: _find_lines(opened(), separator),
     )
+
+
+def _find_lines(file: IO[bytes], separator: str) -> list[int]:
+    """Return the lines at which rows begin; they end at a field too long for the csv module."""
+    text = io.TextIOWrapper(file, "utf-8-sig", "replace", newline="")
+    reader = csv.reader(text, delimiter=separator)
+    lines = []
+    line = 1
+    with suppress(csv.Error):
+        for record in reader:
+            if record:
+                lines.append(line)
+            line = reader.line_num + 1
+    text.detach()  # which would close the file
+    return lines[1:]
 
 
 def _read_texts(
