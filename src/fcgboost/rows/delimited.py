@@ -8,6 +8,7 @@ import io
 import re
 import threading
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
 from typing import IO, Any
@@ -90,7 +91,23 @@ def open_delimited(
         tuple(columns),
         blocks,
         dialect,
+        lines=lambda: _find_lines(opened(), separator),
     )
+
+
+def _find_lines(file: IO[bytes], separator: str) -> list[int]:
+    """Return the lines at which rows begin; they end at a field too long for the csv module."""
+    text = io.TextIOWrapper(file, "utf-8-sig", "replace", newline="")
+    reader = csv.reader(text, delimiter=separator)
+    lines = []
+    line = 1
+    with suppress(csv.Error):
+        for record in reader:
+            if record:
+                lines.append(line)
+            line = reader.line_num + 1
+    text.detach()  # which would close the file
+    return lines[1:]
 
 
 def _read_texts(

@@ -52,6 +52,8 @@ class RowFile:
     matrix: sparse.csr_matrix | None = None
     labels: ClassLabels | None = None
     first_index: int | None = None
+    #: Gives the line of the file at which each row begins, where there are lines.
+    lines: Callable[[], Sequence[int]] = tuple
 
     def __post_init__(self) -> None:
         self.source.check(_PER_COLUMN * len(self.columns))
