@@ -126,7 +126,8 @@ def test_explanations_show_a_line_once_they_have_taken_a_second(capfd, monkeypat
     monkeypatch.setattr(progress, "_SILENCE", 0.0)
     model.explain(X[:20])
     lines = capfd.readouterr().err.splitlines()
-    assert len(lines) == 10
-    assert lines[0].startswith("10 %  2 of 20 rows  0.")
+    # Eight rows are explained at once.
+    assert len(lines) == 3
+    assert lines[0].startswith("40 %  8 of 20 rows  0.")
     model.set_params(verbose=0).explain(X[:20])
     assert capfd.readouterr().err == ""

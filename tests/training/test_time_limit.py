@@ -267,7 +267,7 @@ def test_within_a_limit_members_run_at_once_after_the_first_fold(
     pieces = []
     each = threads.each
 
-    def recorded(work: Any, places: Any, n_threads: int, *n_at_once: int) -> Any:
+    def recorded(work: Any, places: Any, n_threads: int | None = None, *n_at_once: int) -> Any:
         if getattr(work, "__name__", "") == "fit":
             pieces.append(len(places))
             assert n_at_once == (n_jobs,)

@@ -349,7 +349,10 @@ class Job:
             rows.data.class_totals,
         )
         link = link or fit_link(result.held_out)
-        shares = link.probabilities(given) / per_class
+        # With one part held out, most rows are not judged.
+        is_seen = ~np.isnan(given if given.ndim == 1 else given[:, 0])
+        shares = np.full((len(given), len(rows.classes)), np.nan)
+        shares[is_seen] = link.probabilities(given[is_seen]) / per_class
         # Time may have ended before the last folds.
         folds = rows.judged()[: len(result.held_out)]
         judged = self.labels.judged(shares, rows.data, folds, result.is_average)
