@@ -32,7 +32,7 @@ def test_no_weight_is_negative_however_little(weight):
     ids=["list", "array", "string", "object", "categorical", "dates", "polars"],
 )
 def test_the_first_row_without_a_label_is_named(y):
-    with pytest.raises(ValueError, match=r"y has no label in row 2 .*: drop such rows"):
+    with pytest.raises(ValueError, match=r"y has no label in row 3: drop such rows"):
         check_labels(y)
 
 

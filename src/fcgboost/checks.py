@@ -170,7 +170,9 @@ def _check_table(
         skip_check_array=True,
     )
     if not reset:
-        return read_columns(table, table_columns or [NumberColumn(name) for name in table.columns])
+        stray_text = estimator.stray_text
+        plain = [NumberColumn(name, stray_text=stray_text) for name in table.columns]
+        return read_columns(table, table_columns or plain)
     kinds = wanted_kinds(estimator.categorical_features, list(table.columns), table.has_names)
     learned = [
         learn_column(
@@ -178,6 +180,7 @@ def _check_table(
             values,
             kind,
             estimator.dayfirst,
+            estimator.stray_text,
         )
         for (name, values), kind in zip(table.columns.items(), kinds, strict=True)
     ]
@@ -292,7 +295,7 @@ def check_labels(
         for row, label in enumerate(labels.tolist()):
             is_text = isinstance(label, str | bytes)
             if not is_text and is_missing(label):
-                first = f"row {row} (the first is 0)"
+                first = f"row {row + 1}"
                 raise ValueError(f"y has no label in {first}: drop such rows.")
     is_text = labels.dtype == object and len(labels) > 0 and isinstance(labels[0], str)
     if training_classes is None:

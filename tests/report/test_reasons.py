@@ -32,7 +32,7 @@ def test_every_mistake_has_its_largest_contributions(
     assert 0 < len(rows) <= 20
     found = model.explain(judged[0])
     for row in rows:
-        values = found.values[int(row[0])] * (1 if row[2] == "yes" else -1)
+        values = found.values[int(row[0]) - 1] * (1 if row[2] == "yes" else -1)
         numbers = [float(f"{values[j]:.2g}") for j in largest(values)]
         said = [re.fullmatch(r"(.+) = (.+) \(([+−].+)\)", part) for part in row[4].split(", ")]
         assert [one[1] for one in said] == [f"feature {j + 1}" for j in largest(values)]
@@ -65,7 +65,7 @@ def test_an_explanation_names_texts_dates_and_gaps(table_model: Any, show: Show)
     found = table_model.explain(X)
     for row, text in zip(rows, texts, strict=True):
         names = [part.partition(" ")[0] for part in text.split(", ")]
-        assert names == [X.columns[j] for j in largest(found.values[int(row[0])])]
+        assert names == [X.columns[j] for j in largest(found.values[int(row[0]) - 1])]
 
 
 def test_without_training_rows_those_given_are_the_background(
@@ -83,7 +83,7 @@ def test_without_a_mistake_the_first_row_is_explained(show: Show) -> None:
     clf = FCGBoostClassifier("gauss", max_iter=5, random_state=0).fit(X, y)
     page = show(clf, X, clf.predict(X))
     assert "No row is misclassified." in page.text
-    assert f"Row 0 is predicted as {quoted(clf.predict(X)[0])}" in section(page)
+    assert f"Row 1 is predicted as {quoted(clf.predict(X)[0])}" in section(page)
 
 
 def test_a_constant_and_a_large_model_have_their_page(
@@ -99,21 +99,21 @@ def test_a_constant_and_a_large_model_have_their_page(
 def test_a_row_that_is_not_there_is_refused(
     model: FCGBoostClassifier, judged: tuple[Any, Any], tmp_path: Path
 ) -> None:
-    with pytest.raises(ValueError, match=r"row=250: there are 250 rows of data, which count from"):
-        write_model_report(tmp_path / "page.html", model, *judged, row=250)
+    with pytest.raises(ValueError, match=r"row=251: there are 250 rows of data, which count from"):
+        write_model_report(tmp_path / "page.html", model, *judged, row=251)
 
 
 def test_the_command_takes_the_number_of_a_row(
     small_model: Path, small: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     command = ["report", small_model, small, "--target", "y", "--out", tmp_path / "r.html"]
-    assert run(*command, "--row", 120) == 3
+    assert run(*command, "--row", 121) == 3
     told = capsys.readouterr().err
     assert len(told.splitlines()) == 1
-    assert "row=120: there are 120 rows of data, which count from 0." in told
+    assert "row=121: there are 120 rows of data, which count from 1." in told
     assert not (tmp_path / "r.html").exists()
-    assert run(*command, "--row", 119) == 0
-    assert "Why row 119 is predicted as" in (tmp_path / "r.html").read_text("utf-8")
+    assert run(*command, "--row", 120) == 0
+    assert "Why row 120 is predicted as" in (tmp_path / "r.html").read_text("utf-8")
 
 
 @pytest.fixture

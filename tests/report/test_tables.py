@@ -42,8 +42,8 @@ def test_mistakes_are_counted_and_the_worst_come_first(
     margins = np.where(y == "yes", 1.0, -1.0) * model.decision_function(X)
     wrong = np.flatnonzero(said != y)
     heads, rows = page.table("P(true class)")
-    assert [int(row[0]) for row in rows] == wrong[np.argsort(margins[wrong])][:20].tolist()
-    i = int(rows[0][0])
+    assert [int(row[0]) for row in rows] == (1 + wrong[np.argsort(margins[wrong])][:20]).tolist()
+    i = int(rows[0][0]) - 1
     p = model.predict_proba(X[[i]])[0, int(y[i] == "yes")]
     assert rows[0][heads.index("P(true class)")] == f"{p:.3f}"
     assert f"feature 1 = {X[i, 0]:.4g} (" in rows[0][heads.index("explanation")]
@@ -57,7 +57,7 @@ def test_an_id_that_the_model_leaves_out_stands_beside_its_mistakes(show: Show) 
     heads, rows = page.table("explanation")
     assert f"Row {rows[0][0]} (customer {rows[0][1]}) is predicted as" in page.text
     assert heads[:3] == ["row", "customer", "true class"]
-    assert all(row[1] == f"C{int(row[0]):04d}" for row in rows)
+    assert all(row[1] == f"C{int(row[0]) - 1:04d}" for row in rows)
     assert not any("customer" in row[heads.index("explanation")] for row in rows)
 
 

@@ -230,7 +230,7 @@ def test_a_column_of_nothing_makes_no_input() -> None:
 
 
 def test_infinities_are_named() -> None:
-    with pytest.raises(ValueError, match=r"Column 'size', row 7 .*inf is infinite"):
+    with pytest.raises(ValueError, match=r"Column 'size', row 8.*inf is infinite"):
         small().fit(X.assign(size=np.where(np.arange(len(X)) == 7, np.inf, X["size"])), Y)
 
 
@@ -388,7 +388,7 @@ SEVERAL = {
 @pytest.mark.parametrize("frame", SEVERAL.values(), ids=SEVERAL)
 def test_cells_with_several_values_are_refused_in_every_carrier(frame) -> None:
     name = "pair" if hasattr(frame, "columns") else f"x{X.shape[1]}"
-    with pytest.raises(ValueError, match=f"Column '{name}' cannot be read .row 0 holds several"):
+    with pytest.raises(ValueError, match=f"Column '{name}' cannot be read .row 1 holds several"):
         small().fit(frame, Y)
 
 

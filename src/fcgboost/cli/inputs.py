@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,25 +19,36 @@ from fcgboost.rows.batches import target_of
 
 def read_labelled(
     options: argparse.Namespace, categorical_features: ArrayLike | None = "from_dtype"
-) -> tuple[pd.DataFrame, NDArray[np.generic], int | None]:
-    """Read rows to fit to, their classes, and what indices of sparse rows count from."""
+) -> tuple[pd.DataFrame, NDArray[np.generic], dict[str, Any]]:
+    """Read rows to fit to, their classes, and how the file was written."""
     with open_rows(options.data, format=options.format, **reading_options(options)) as rows:
         target = options.target if rows.matrix is not None else target_of(rows, options.target)
         X, y = rows.read(target, options.drop, categorical_features)
     assert y is not None
     if len(np.unique(y)) < 2:
         raise ValueError(f"{options.data}: the target has only one value; at least two are needed.")
-    return X, y, rows.first_index
+    return X, y, rows.about()
+
+
+def as_written(X: pd.DataFrame, reading: dict[str, Any]) -> pd.DataFrame:
+    """Write decimal commas as the file did, where later files are expected to have them."""
+    if reading["separator"] != ",":
+        return X
+    texts = {
+        name: X[name].map("{!r}".format, na_action="ignore").str.replace(".", ",")
+        for name, (_, style) in reading["columns"].items()
+        if style == "decimal comma"
+    }
+    return X.assign(**texts)
 
 
 def open_for(
     model: BaseFCGBoost, options: argparse.Namespace, path: Path | None = None
 ) -> AbstractContextManager[RowFile]:
     """Open the rows that a model is to predict, or another file."""
-    first = model.describe().recorded("data").get("first_index")
     return open_rows(
         path or options.data,
         format=options.format if path is None else None,
-        first_index=first if first in (0, 1) else None,  # users may store anything
+        like=model.describe().recorded("data", "reading"),
         **reading_options(options),
     )

@@ -29,9 +29,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--row",
-        type=arguments.whole,
+        type=arguments.count,
         metavar="N",
-        help="the row of DATA to explain, counted from 0 (default: the worst mistake)",
+        help="the row of DATA to explain, counted from 1 (default: the worst mistake)",
     )
 
 

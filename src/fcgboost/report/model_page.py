@@ -71,7 +71,7 @@ def write_model_report(
     title : str or None, default=None
         The heading of the page.
     row : int or None, default=None
-        The row of X to explain, counted from 0; None is the worst mistake.
+        The row of X to explain, counted from 1 as on the page; None is the worst mistake.
 
     Returns
     -------
@@ -94,8 +94,8 @@ def write_model_report(
     fitted = FittedModel.of(model)
     evaluation = evaluate_model(fitted, X, y)
     n_rows = len(evaluation)
-    if row is not None and not 0 <= row < n_rows:
-        raise ValueError(f"row={row}: there are {n_rows} rows of data, which count from 0.")
+    if row is not None and not 1 <= row <= n_rows:
+        raise ValueError(f"row={row}: there are {n_rows} rows of data, which count from 1.")
     if title is None:
         target = fitted.classifier.about_.get("target")
         title = f"A model of {shortened(target)}" if isinstance(target, str) else "A fitted model"
@@ -104,7 +104,7 @@ def write_model_report(
         title,
         _lead(fitted, evaluation),
         _cards(fitted, evaluation),
-        _sections(fitted, evaluation, row),
+        _sections(fitted, evaluation, None if row is None else row - 1),
     )
 
 
@@ -203,7 +203,7 @@ def _row(model: FittedModel, evaluation: EvaluatedRows, reasons: Reasons | None)
     ids = id_columns(model, evaluation)
     names = "".join(f" ({name} {shortened(str(cells[row]))})" for name, cells in ids.items())
     words = (
-        f"Row {row}{names} is predicted as {quoted(predicted)}; its true class is "
+        f"Row {row + 1}{names} is predicted as {quoted(predicted)}; its true class is "
         f"{quoted(evaluation.y[row])}."
     )
     if error := reasons.explanation.errors[-1]:

@@ -94,7 +94,7 @@ def mistake_table(model: FittedModel, evaluation: EvaluatedRows, reasons: Reason
     n_mistakes = len(evaluation.mistakes)
     rows = evaluation.mistakes[:MOST_MISTAKES]
     notes = ["Rows are numbered from 0, as in the data."]
-    columns = [TableColumn.of_numbers("row", rows, count)]
+    columns = [TableColumn.of_numbers("row", rows + 1, count)]
     for name, cells in id_columns(model, evaluation).items():
         texts = [shortened(str(cell), _LONGEST_ID) for cell in cells[rows]]
         columns.append(TableColumn.of_texts(shortened(name, _LONGEST_ID), texts))

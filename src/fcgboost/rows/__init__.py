@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -9,11 +10,14 @@ from numpy.typing import ArrayLike
 
 from fcgboost.arrays import ClassLabels, Rows
 from fcgboost.tables.cells import ColumnError
+from fcgboost.tables.opening import is_frame
 
 try:
     from fcgboost.rows.batches import Batch, model_batches
-    from fcgboost.rows.formats import open_rows, warn
+    from fcgboost.rows.formats import open_frame, open_rows, warn
+    from fcgboost.rows.limits import Source
     from fcgboost.rows.row_file import RowFile
+    from fcgboost.rows.texts import Dialect
     from fcgboost.rows.writing import write_rows
 except ImportError as error:
     raise ImportError(
@@ -33,7 +37,7 @@ __all__ = [
 
 
 def read_table(
-    path: str | Path,
+    path: str | Path | Rows,
     target: str | None = None,
     *,
     drop: Sequence[str] = (),
@@ -43,17 +47,19 @@ def read_table(
     decimal: str | None = None,
     thousands: str | None = None,
     dayfirst: bool | None = None,
+    sheet: str | None = None,
+    merge_spellings: bool = False,
     strict: bool = False,
     max_bytes: int | None = None,
     tell: Callable[[str], None] = warn,
 ) -> tuple[Rows, ClassLabels | None]:
-    r"""Read a file of rows as the command `fcgboost fit` does.
+    r"""Read a file of rows, or the texts of a data frame, as the command `fcgboost fit` does.
 
     Parameters
     ----------
-    path : path
+    path : path or data frame
         A CSV, TSV, Excel, Parquet, Arrow or svmlight file, text also gzipped; "-" is standard
-        input.
+        input. Or a table in memory, whose columns of text are read as those of a file.
     target : str or None, default=None
         The column with the labels. Rows without a label are skipped.
     drop : sequence of str, default=()
@@ -65,12 +71,18 @@ def read_table(
     encoding : str or None, default=None
         The encoding of a text file; None is UTF-8, or UTF-16 if the file begins so.
     decimal : {".", ","} or None, default=None
-        The decimal mark of a text file; None is a comma if semicolons separate its columns or if
-        points separate thousands.
-    thousands : str or None, default=None
-        The thousands separator of a text file.
+        Decides whether 1.234 and 1,234 are thousands where the texts do not. None asks the other
+        columns, and then what separates them: commas mean a decimal point, and semicolons that
+        1,234 has a decimal comma. What nothing decides stays text.
+    thousands : {",", ".", " ", "'"} or None, default=None
+        The thousands separator of a text file, which decides likewise.
     dayfirst : bool or None, default=None
-        Whether 3/4/2020 is 3 April; with None such dates stay text.
+        Whether 3/4/2020 is 3 April; None asks the other dates of the column, and of the file.
+    sheet : str or None, default=None
+        The sheet of a workbook; None is the first.
+    merge_spellings : bool, default=False
+        Whether labels, and levels of a column, that differ only in case or white space become the
+        most frequent one.
     strict : bool, default=False
         Whether stray text in a column of numbers or dates is an error; else it counts as missing.
     max_bytes : int or None, default=None
@@ -94,6 +106,16 @@ def read_table(
     >>> X["price"].tolist(), y.tolist()
     ([1.5, 2.25], ['no', 'yes'])
     """
+    if is_frame(path):
+        dialect = Dialect(decimal=decimal, thousands=thousands, dayfirst=dayfirst)
+        source = Source(
+            "the table",
+            max_bytes or sys.maxsize,
+            tell,
+            strict,
+            merge_spellings,
+        )
+        return open_frame(source, path, dialect).read(target, drop, categorical_features)
     with open_rows(
         path,
         format=format,
@@ -101,6 +123,8 @@ def read_table(
         decimal=decimal,
         thousands=thousands,
         dayfirst=dayfirst,
+        sheet=sheet,
+        merge_spellings=merge_spellings,
         strict=strict,
         max_bytes=max_bytes,
         tell=tell,

@@ -17,7 +17,7 @@ from fcgboost.prediction import BaseFCGBoost
 from fcgboost.rows.limits import explained
 from fcgboost.rows.row_file import RowFile, has_label, tell_unlabelled
 from fcgboost.tables import Column, NumberColumn
-from fcgboost.tables.cells import CellError, text_of
+from fcgboost.tables.cells import CellError, folded, text_of
 from fcgboost.wording import listed
 
 
@@ -161,6 +161,10 @@ def labelled_batches(
     A target of None is what the model was fitted to, if its file tells.
     """
     classes = {text_of(value): value for value in model.classes_.tolist()}
+    merges = rows.source.merges_spellings
+    merged = {folded(text): value for text, value in classes.items()} if merges else {}
+    unlabelled = []
+    n_rows_seen = 0
     if rows.matrix is None:
         target = target_of(rows, target or model.about_.get("target"))
     keep = [] if target is None else [target]
@@ -177,9 +181,11 @@ def labelled_batches(
             y = rows.labels if batch.kept is None else rows.labels_in(batch.kept[target])
             assert y is not None
             is_labelled = has_label(y)
-            lost.rows_without_target += int((~is_labelled).sum())
+            unlabelled.append(n_rows_seen + np.flatnonzero(~is_labelled))
+            n_rows_seen += len(y)
+            lost.rows_without_target += len(unlabelled[-1])
             codes, values = pd.factorize(y[is_labelled])
-            labels = [_class_of(value, classes) for value in values.tolist()]
+            labels = [_class_of(value, classes, merged) for value in values.tolist()]
         strange = {text for text in map(text_of, labels) if text not in classes}
         lost.unknown_labels |= strange
         has_known |= len(strange) < len(labels)
@@ -194,7 +200,7 @@ def labelled_batches(
             f"expected {', '.join(classes)}."
         )
     if lost.rows_without_target:
-        tell_unlabelled(rows.source, lost.rows_without_target)
+        tell_unlabelled(rows.source, np.concatenate(unlabelled))
     if unknown:
         rows.source.tell(f"Labels that the model does not know count as errors: {unknown}.")
 
@@ -210,10 +216,10 @@ def target_of(rows: RowFile, target: object) -> str:
     return target
 
 
-def _class_of(label: object, classes: dict[str, object]) -> object:
-    """Return the class of the same text or number; the label itself if there is none."""
+def _class_of(label: object, classes: dict[str, object], merged: dict[str, object]) -> object:
+    """Return the class of the same text, number or spelling; the label itself if there is none."""
     text = text_of(label)
     if text not in classes:
         with suppress(ValueError):
             text = text_of(float(text))
-    return classes.get(text, label)
+    return classes.get(text, merged.get(folded(text), label))

@@ -9,10 +9,11 @@ import sys
 import tempfile
 import warnings
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -22,11 +23,13 @@ from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 
 from fcgboost.rows import pages
-from fcgboost.rows.delimited import open_delimited
+from fcgboost.rows.delimited import header_at, named, open_delimited, tell_title
 from fcgboost.rows.limits import Source, explained
+from fcgboost.rows.memory import Memory
 from fcgboost.rows.packing import unpacked_size
 from fcgboost.rows.row_file import TEXTS, Blocks, RowFile, size_of
 from fcgboost.rows.texts import Dialect
+from fcgboost.tables.cells import text_of
 
 #: The formats by file extension.
 _SUFFIXES = {
@@ -72,19 +75,24 @@ def open_rows(
     decimal: str | None = None,
     thousands: str | None = None,
     dayfirst: bool | None = None,
+    sheet: str | None = None,
+    merge_spellings: bool = False,
     strict: bool = False,
     max_bytes: int | None = None,
-    first_index: int | None = None,
+    like: Mapping[str, Any] | None = None,
     tell: Callable[[str], None] = warn,
 ) -> Iterator[RowFile]:
     """Open a file or a pipe of rows, to be read once, whole or in batches.
 
     Parameters
     ----------
-    path, format, encoding, decimal, thousands, dayfirst, strict, max_bytes :
+    path, format, encoding, decimal, thousands, dayfirst, sheet, merge_spellings, strict, \
+max_bytes :
         As in `read_table`.
-    first_index : {0, 1} or None, default=None
-        What the indices of an svmlight file count from; None is 1 unless index 0 occurs.
+    like : mapping or None, default=None
+        What `RowFile.about` said about the file that a model was fitted to: this one is read alike
+        where the other parameters say nothing else. `fcgboost fit` stores it as
+        ``about_["data"]["reading"]``.
     tell : callable, default=a function that warns
         Called with one sentence about each thing the user should know, such as stray texts.
 
@@ -102,12 +110,14 @@ def open_rows(
     """
     path = Path(path)
     name = "standard input" if str(path) == _STANDARD_INPUT else str(path)
-    dialect = Dialect(
+    options = Dialect(
         encoding=encoding,
         decimal=decimal,
         thousands=thousands,
         dayfirst=dayfirst,
+        sheet=sheet,
     )
+    memory = Memory.of(like or {})
     with _seekable(path) as file:
         n_bytes = file.seek(0, 2)
         most = max_bytes or max(_DEFAULT_BYTES, _TIMES_FILE * n_bytes)
@@ -116,6 +126,7 @@ def open_rows(
             most,
             tell,
             strict,
+            merge_spellings or memory.merges_spellings,
         )
         with explained(name):
             file.seek(0)
@@ -125,9 +136,10 @@ def open_rows(
             suffix = Path(path.name.lower().removesuffix(".gz")).suffix
             format = format or _SUFFIXES.get(suffix) or _sniff(name, text)
             text.seek(0)
-            _check_dialect(name, format, dialect)
+            _check_dialect(name, format, options)
+            dialect = memory.completed(options, source)
             if format == "svmlight":
-                rows = _open_svmlight(source, text, first_index)
+                rows = _open_svmlight(source, text, memory.first_index)
             elif format == "parquet":
                 rows = _open_typed(source, *_parquet(source, file))
             elif format == "arrow":
@@ -147,10 +159,10 @@ def open_rows(
 
 def _check_dialect(name: str, format: str, dialect: Dialect) -> None:
     """Refuse options about text for a file of another format."""
-    if format in ("csv", "tsv"):
+    if format in ("csv", "tsv") and dialect.sheet is None:
         return
     for option, value in vars(dialect).items():
-        if value is not None and (option, format) != ("dayfirst", "xlsx"):
+        if value and not (format == "xlsx" and option in ("dayfirst", "sheet")):
             raise ValueError(
                 f"{option} does not apply to {name}, which is read as {format}: leave it out."
             )
@@ -185,6 +197,22 @@ def _sniff(name: str, file: IO[bytes]) -> str:
         )
     is_sparse = _LABEL.match(head) and re.search(rb"[ \t]\d+:\S", head)
     return "svmlight" if is_sparse else "csv"
+
+
+def open_frame(source: Source, frame: pd.DataFrame, dialect: Dialect) -> RowFile:
+    """Open a data frame or an Arrow table; its texts are read as those of a text file."""
+    if isinstance(frame, pd.DataFrame):
+        mixed = frame.select_dtypes(object)
+        texts = {name: mixed[name].map(text_of, na_action="ignore") for name in mixed}
+        frame = frame.assign(**texts).reset_index(drop=True)
+    with explained(source.name):
+        table = pa.table(frame)
+    return RowFile(
+        source,
+        tuple(table.column_names),
+        lambda wanted: table.select(wanted).to_batches(),
+        dialect.opened(None, source),
+    )
 
 
 def _open_typed(source: Source, schema: pa.Schema, blocks: Blocks) -> RowFile:
@@ -293,7 +321,7 @@ class _Limited(NamedTuple):
 
 
 def _open_excel(source: Source, file: IO[bytes], dialect: Dialect) -> RowFile:
-    """Open the first sheet of a workbook; its cells are read as those of a text file."""
+    """Open a sheet of a workbook; its cells are read as those of a text file."""
     with zipfile.ZipFile(file) as archive:
         source.check(sum(member.file_size for member in archive.infolist()))
     try:
@@ -303,32 +331,40 @@ def _open_excel(source: Source, file: IO[bytes], dialect: Dialect) -> RowFile:
         raise ImportError(problem, name="openpyxl") from error
     with warnings.catch_warnings(action="ignore"):  # about styles and the like
         book = load_workbook(file, read_only=True, data_only=True)
-        lines = _sheet_lines(source, book.worksheets[0])
-    if len(book.sheetnames) > 1:
-        sheet = book.sheetnames[0]
-        source.tell(f"{source.name} has {len(book.sheetnames)} sheets; {sheet!r} is read.")
+        names = [sheet.title for sheet in book.worksheets]
+        name = dialect.sheet or names[0]
+        if name not in names:
+            listed = ", ".join(map(repr, names))
+            raise ValueError(f"{source.name} has no sheet {name!r}; its sheets are {listed}.")
+        lines = _sheet_lines(source, book[name])
+    if len(names) > 1 and dialect.sheet is None:
+        source.tell(f"{source.name} has {len(names)} sheets; {name!r} is read.")
     if not lines:
-        raise ValueError(f"{source.name}: the first sheet is empty.")
-    table = pd.DataFrame(lines).sort_index(axis=1).fillna("")
-    header = [name.strip() or f"Unnamed: {i}" for i, name in enumerate(table.iloc[0])]
+        raise ValueError(f"{source.name}: sheet {name!r} is empty.")
+    rows = list(lines.values())
+    records = [[row.get(0, ""), *(text for j, text in row.items() if j)] for row in rows]
+    first = header_at(records)
+    tell_title(source, list(lines)[first], records[:first])
+    table = pd.DataFrame(rows[first:]).sort_index(axis=1).fillna("")
+    header = named(table.iloc[0])
     values = [pa.array(table[j][1:], pa.string()) for j in table]
     batch = pa.record_batch(values, names=header)
     return RowFile(
         source,
         tuple(header),
         lambda wanted: [batch.select(wanted)],
-        dialect,
+        replace(dialect.opened("", source), sheet=name),
     )
 
 
-def _sheet_lines(source: Source, sheet: Any) -> list[dict[int, str]]:
+def _sheet_lines(source: Source, sheet: Any) -> dict[int, dict[int, str]]:
     """Return the texts of the filled cells of every row that has some, by column.
 
     A sheet of two filled cells may span 17 billion, so memory is checked before there is a grid.
     """
     # The stated size may be wrong, and openpyxl would fill every row up to it.
     sheet.reset_dimensions()
-    lines = []
+    lines = {}
     widest = 0
     for n_rows, row in enumerate(sheet.iter_rows(), 1):
         texts = {j: _cell_text(cell) for j, cell in enumerate(row)}
@@ -336,7 +372,7 @@ def _sheet_lines(source: Source, sheet: Any) -> list[dict[int, str]]:
         if texts:
             widest = max(widest, *texts)
             source.check(_PER_ENTRY * n_rows * widest)
-            lines.append(texts)
+            lines[n_rows] = texts
     return lines
 
 
@@ -347,7 +383,7 @@ def _cell_text(cell: Any) -> str:
     return str(value).removesuffix(" 00:00:00")
 
 
-def _open_svmlight(source: Source, file: IO[bytes], first_index: int | None) -> RowFile:
+def _open_svmlight(source: Source, file: IO[bytes], first_index: Literal[0, 1] | None) -> RowFile:
     name = source.name
     n_bytes = 0
     longest = source.max_bytes // _PER_ENTRY
@@ -361,7 +397,7 @@ def _open_svmlight(source: Source, file: IO[bytes], first_index: int | None) -> 
     if not (np.isfinite(y).all() and np.isfinite(X.data).all()):
         raise ValueError(f"{name} has a label or a value that is not a finite number.")
     least = int(X.indices.min(initial=1))
-    first = least if first_index is None else first_index
+    first: Literal[0, 1] = (0 if least == 0 else 1) if first_index is None else first_index
     if least < first:
         raise ValueError(f"{name} has the index 0, but the model's indices count from 1.")
     is_whole = (y == np.floor(y)).all()

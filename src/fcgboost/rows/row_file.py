@@ -5,24 +5,48 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+from msgspec import to_builtins
 from pyarrow import compute
 from scipy import sparse
 
-from fcgboost.arrays import ClassLabels, Flags, Rows
+from fcgboost.arrays import ClassLabels, Codes, Flags, Rows
 from fcgboost.rows.limits import Source, explained
-from fcgboost.rows.texts import Dialect, Strays, label_texts, labels_of, values_for, values_of
+from fcgboost.rows.memory import Memory
+from fcgboost.rows.texts import (
+    Dialect,
+    Strays,
+    TextReader,
+    as_texts,
+    label_texts,
+    labels_of,
+    merged,
+    values_for,
+)
 from fcgboost.tables import Column
-from fcgboost.tables.learning import learn_column, wanted_kinds
+from fcgboost.tables.cells import folded
+from fcgboost.tables.learning import (
+    MERGE,
+    Reading,
+    describe_spellings,
+    learn_column,
+    spellings,
+    wanted_kinds,
+)
 from fcgboost.tables.opening import closest, is_table
 from fcgboost.wording import shortened
 
 #: Columns that messages list.
 _N_SHOWN = 100
+#: Rows that messages show.
+_N_ROWS_SHOWN = 5
+#: How columns without a name are called, before their position.
+UNNAMED = "Unnamed: "
 #: A number with more different values is a quantity, not a class.
 _MANY_CLASSES = 100
 #: The bytes that a column takes, however few rows it has.
@@ -52,7 +76,9 @@ class RowFile:
     #: Sparse rows as a CSR matrix, their labels, and what their indices count from.
     matrix: sparse.csr_matrix | None = None
     labels: ClassLabels | None = None
-    first_index: int | None = None
+    first_index: Literal[0, 1] | None = None
+    #: How columns are written that are not plain, once they have been read.
+    readings: dict[str, Reading] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.source.check(_PER_COLUMN * len(self.columns))
@@ -88,10 +114,18 @@ class RowFile:
         with explained(self.name):
             is_labelled = has_label(y)
             if not is_labelled.all():
-                tell_unlabelled(self.source, int((~is_labelled).sum()))
+                tell_unlabelled(self.source, np.flatnonzero(~is_labelled))
                 X = X[is_labelled]
                 y = y[is_labelled]
-            return X, class_labels(y)
+            y = class_labels(y)
+            if self.matrix is None:
+                tell_twins(
+                    self.source,
+                    X,
+                    y,
+                    np.flatnonzero(is_labelled),
+                )
+            return X, y
 
     def _read_table(
         self, target: str | None, drop: Sequence[str], categorical_features: object
@@ -100,22 +134,38 @@ class RowFile:
         wanted = names if target is None else [*names, target]
         kinds = wanted_kinds(categorical_features, names, has_names=True)
         strays = Strays(self.source)
+        reader = TextReader(self.dialect, strays, self.readings)
         with explained(self.name):
             [table] = self._tables(wanted)
             values = {
-                name: values_of(
+                name: reader.values(
                     name,
                     table[name],
-                    self.dialect,
-                    strays,
                     is_category=kind == "category" or name in self.categories,
                 )
                 for name, kind in zip(names, kinds, strict=True)
             }
+            values |= reader.resolved(table)
+            for name, column in list(values.items()):
+                # What separators at the ends of lines make.
+                if name.startswith(UNNAMED) and column.null_count == len(column):
+                    del values[name]
             if target is not None:
                 labels = table[target]
-                values[target] = labels if self.dialect is None else labels_of(labels)
+                texts = as_texts(labels)
+                values[target] = (
+                    labels if texts is None or self.dialect is None else labels_of(texts)
+                )
+                groups = self._spellings(values[target])
+                if groups and not self.source.merges_spellings:
+                    shown = describe_spellings(groups)
+                    self.source.tell(
+                        f"Labels that differ only in case or white space: {shown}{MERGE}"
+                    )
+            if self.source.merges_spellings:
+                values = {name: self._merged(name, column) for name, column in values.items()}
             X = pa.table(values).to_pandas(ignore_metadata=True)
+        reader.tell()
         strays.tell()
         X = X.astype({name: "category" for name in self.categories if name in X})
         y = None if target is None else X.pop(target).to_numpy()
@@ -156,6 +206,31 @@ class RowFile:
                 yield pa.table(values).to_pandas(), table.select(kept)
                 strays.n_before += table.num_rows
         strays.tell()
+
+    def _spellings(self, column: pa.Array) -> list[list[str]]:
+        texts = as_texts(column)
+        return [] if texts is None else spellings(Counter(texts.drop_null().to_pylist()))
+
+    def _merged(self, name: str, column: pa.Array) -> pa.Array:
+        """Merge texts that differ only in case or white space, and say so."""
+        groups = self._spellings(column)
+        if not groups:
+            return column
+        self.source.tell(f"Column {name}: spellings are merged: {describe_spellings(groups)}.")
+        return merged(as_texts(column), {folded(group[0]): group[0] for group in groups})
+
+    def about(self) -> dict[str, Any]:
+        """Return how the rows that were read are written, for ``open_rows(like=...)``."""
+        dialect = self.dialect or Dialect()
+        memory = Memory(
+            encoding=dialect.encoding,
+            separator=dialect.separator,
+            sheet=dialect.sheet,
+            first_index=self.first_index,
+            merges_spellings=self.source.merges_spellings,
+            columns=self.readings,
+        )
+        return to_builtins(memory)  # type: ignore[no-any-return]
 
     def labels_in(self, column: pa.ChunkedArray) -> ClassLabels:
         """Return the labels of a batch as an array; those of a text file are strings."""
@@ -214,9 +289,30 @@ def has_label(y: ClassLabels) -> Flags:
     return np.asarray(labels.notna() & labels.ne(""))
 
 
-def tell_unlabelled(source: Source, n_rows: int) -> None:
-    """Say how many rows are skipped."""
-    source.tell(f"Rows skipped because they have no target: {n_rows:,}.")
+def tell_unlabelled(source: Source, rows: Codes) -> None:
+    """Say which rows are skipped."""
+    source.tell(f"Rows skipped because they have no target: {len(rows):,} ({_numbered(rows)}).")
+
+
+def tell_twins(
+    source: Source,
+    X: pd.DataFrame,
+    y: ClassLabels,
+    rows: Codes,
+) -> None:
+    """Say which rows are equal but for the label, given the positions of all in the file."""
+    keys = pd.util.hash_pandas_object(X, index=False)
+    is_twin = keys.duplicated(keep=False).to_numpy()
+    n_labels = pd.Series(y[is_twin]).groupby(keys[is_twin].to_numpy()).transform("nunique")
+    twins = rows[is_twin][n_labels.to_numpy() > 1]
+    if len(twins) > 0:
+        source.tell(f"Rows equal but for the label: {len(twins):,} ({_numbered(twins)}).")
+
+
+def _numbered(rows: Codes) -> str:
+    """Name the first of some rows, counted from 1."""
+    shown = ", ".join(f"{row + 1}" for row in rows[:_N_ROWS_SHOWN].tolist())
+    return f"{'row' if len(rows) == 1 else 'rows'} {shown}{', ...' * (len(rows) > _N_ROWS_SHOWN)}"
 
 
 def class_labels(y: ClassLabels) -> ClassLabels:

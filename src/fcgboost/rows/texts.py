@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
@@ -11,9 +11,9 @@ from pyarrow import compute
 
 from fcgboost.rows.limits import Source
 from fcgboost.tables import CategoryColumn, Column, NumberColumn
-from fcgboost.tables.cells import Cells
-from fcgboost.tables.learning import MIN_NUMBERS, PLURALS, LevelCounts, almost_all
-from fcgboost.wording import count
+from fcgboost.tables.cells import GROUP_MARKS, GROUPS, NUMBER_FORMS, SIGNS, Cells, Style, folded
+from fcgboost.tables.learning import MIN_NUMBERS, PLURALS, WAYS, LevelCounts, Reading
+from fcgboost.wording import count, listed
 
 #: Texts that stand for a missing value, spaces around them left out.
 _MISSING = pa.array(
@@ -22,7 +22,8 @@ _MISSING = pa.array(
 _EMPTY = pa.array([""])
 _TRUTHS = pa.array(["true", "false", None])
 _TIMES = (pa.timestamp("us"), pa.timestamp("us", tz="UTC"))
-_DATE = r"^(\d{1,2})[./-](\d{1,2})[./-](\d{4})(\D.*)?$"
+_ORDERS: set[Style] = {"day first", "month first"}
+_MICROSECONDS = 86_400_000_000
 #: Stray texts that messages show.
 _N_SHOWN = 3
 #: Texts that are cast first: casting all of them takes long, only to fail.
@@ -31,32 +32,62 @@ _N_TRIED = 100
 
 @dataclass(frozen=True)
 class Dialect:
-    """How a file of text is encoded, and how it writes numbers and dates.
-
-    Without a decimal mark it is the comma between semicolons or if the point separates thousands,
-    else the point. With `dayfirst` 3/4/2020 is the 3rd of April, if it is False the 4th of March.
-    """
+    """How a file of text is written, as far as options, the file or a model tell."""
 
     encoding: str | None = None
     decimal: str | None = None
     thousands: str | None = None
     dayfirst: bool | None = None
+    sheet: str | None = None
+    #: Of a workbook "", of a frame None; before the file is opened that of a model's file.
+    separator: str | None = None
+    #: How a model's file wrote its columns, without plain ones, and its encoding.
+    columns: Mapping[str, Reading] = field(default_factory=dict)
+    likely_encoding: str | None = None
+    #: Whether 1,5 is 1.5 and 1.234 too: what semicolons suggest if nothing else tells.
+    has_plain_commas: bool = False
 
-    def plain(self, texts: pa.Array) -> pa.Array:
-        """Write numbers as 1234.5 and dates as 2020-12-31; leave other texts alone."""
-        if self.thousands or self.decimal == ",":
-            mark = re.escape(self.decimal or ".")
-            group = re.escape(self.thousands or "\0")
-            pattern = rf"^[+-]?(\d*|\d{{1,3}}({group}\d{{3}})+)({mark}\d*)?([eE][+-]?\d+)?$"
-            plain = compute.replace_substring(texts, self.thousands or "\0", "")
-            plain = compute.replace_substring(plain, self.decimal or ".", ".")
-            texts = compute.if_else(compute.match_substring_regex(texts, pattern), plain, texts)
+    def opened(self, separator: str | None, source: Source) -> Dialect:
+        """Return how a file with these separators is written; other files do not tell."""
+        if self.thousands is not None and self.thousands not in GROUP_MARKS:
+            raise ValueError(f"{source.name}: thousands must be one of {GROUP_MARKS!r}.")
+        decimal = self.decimal or {".": ",", ",": "."}.get(self.thousands or "")
+        if decimal is not None and decimal == self.thousands:
+            raise ValueError(f"{source.name}: decimal and thousands must differ.")
+        is_alike = separator == self.separator
+        columns = self.columns
+        if not is_alike:
+            # The held-out rows of a file with semicolons are written with commas, and points.
+            columns = {
+                name: reading._replace(style="") if reading.style == "decimal comma" else reading
+                for name, reading in columns.items()
+            }
+        return replace(
+            self,
+            separator=separator,
+            decimal=decimal,
+            columns=columns,
+            has_plain_commas=separator == ";" and decimal is None and not is_alike,
+        )
+
+    def styles(self) -> set[Style]:
+        """Return the styles that options name: they decide where texts may be read in several."""
+        styles: set[Style] = set()
+        if self.decimal is not None:
+            styles.add("decimal comma" if self.decimal == "," else "")
         if self.dayfirst is not None:
-            order = r"\3-0\2-0\1\4" if self.dayfirst else r"\3-0\1-0\2\4"
-            texts = compute.replace_substring_regex(texts, _DATE, order)
-            texts = compute.replace_substring_regex(texts, r"^(\d{4}-)0(\d\d-)", r"\1\2")
-            texts = compute.replace_substring_regex(texts, r"^(\d{4}-\d\d-)0(\d\d)", r"\1\2")
-        return texts
+            styles.add("day first" if self.dayfirst else "month first")
+        return styles
+
+    def reading_of(self, column: NumberColumn) -> Reading:
+        """Return how a column of a model is written."""
+        if column.style or column.unit in SIGNS:
+            return Reading(column.unit, column.style)
+        reading = self.columns.get(column.name, Reading(column.unit))
+        for style in self.styles():
+            if (style in _ORDERS) == (column.unit == "days"):
+                reading = Reading(reading.unit, style)
+        return reading
 
 
 @dataclass
@@ -76,14 +107,14 @@ class Strays:
     n_before: int = 0
     _cells_of: dict[str, _StrayCells] = field(default_factory=dict)
 
-    def removed(self, texts: pa.Array, plain: pa.Array, column: NumberColumn) -> pa.Array:
-        """Return `plain` without what the column does not know; messages show it as in `texts`."""
-        codes, distinct = _factorized(plain)
+    def removed(self, texts: pa.Array, column: NumberColumn) -> pa.Array:
+        """Return texts without what the column does not know."""
+        codes, distinct = factorized(texts)
         are_strays = [text is not None and not column.knows(text) for text in distinct]
         is_stray = np.array(are_strays)[codes]
         rows = np.flatnonzero(is_stray)
         if len(rows) == 0:
-            return plain
+            return texts
         words = PLURALS[column.unit]
         examples = [f'row {self.n_before + i + 1}: "{texts[i]}"' for i in rows[:_N_SHOWN].tolist()]
         name = f"{self.source.name}, column {column.name!r}"
@@ -92,7 +123,7 @@ class Strays:
                 f"{name}, {examples[0]} does not belong among {words}. Without --strict "
                 "(strict=True) it counts as missing."
             )
-        n_filled = len(plain) - plain.null_count
+        n_filled = len(texts) - texts.null_count
         if n_filled >= MIN_NUMBERS and 2 * len(rows) > n_filled:
             raise ValueError(
                 f"{name}: {len(rows):,} of {n_filled:,} cells are not {words} ({examples[0]}). "
@@ -101,7 +132,7 @@ class Strays:
         strays = self._cells_of.setdefault(column.name, _StrayCells())
         strays.n_cells += len(rows)
         strays.examples = (strays.examples + examples)[:_N_SHOWN]
-        return compute.if_else(is_stray, None, plain)
+        return compute.if_else(is_stray, None, texts)
 
     def tell(self) -> None:
         """Say how many there were in each column, and show the first few."""
@@ -123,60 +154,129 @@ def as_texts(values: pa.Array | pa.ChunkedArray) -> pa.Array | None:
     return values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
 
 
-def values_of(
-    name: str,
-    values: pa.ChunkedArray,
-    dialect: Dialect | None,
-    strays: Strays,
-    is_category: bool,
-) -> pa.Array:
-    """Return fields as what all, or nearly all, of them are: truth values, numbers, times, texts.
+@dataclass
+class TextReader:
+    """Finds out what the columns of a file hold, and how they are written."""
 
-    In a category, a few stray texts make all of them texts. Without a dialect fields have types.
-    """
-    texts = as_texts(values)
-    if dialect is None:
-        is_category |= pa.types.is_dictionary(values.type)
-        if is_category or texts is None:
+    dialect: Dialect | None
+    strays: Strays
+    #: How columns are read that are not written plainly.
+    readings: dict[str, Reading] = field(default_factory=dict)
+    #: Columns that may be read in several ways, and the styles that decide.
+    doubtful: list[str] = field(default_factory=list)
+    styles: set[Style] = field(default_factory=set)
+    #: The styles of columns that may be read in one way only.
+    evidence: set[Style] = field(default_factory=set)
+
+    def values(self, name: str, fields: pa.ChunkedArray, is_category: bool = False) -> pa.Array:
+        """Return fields as what all, or nearly all, are: truth values, numbers, times, texts.
+
+        In a category, a few stray texts make all of them texts. Without a dialect fields have
+        types.
+        """
+        texts = as_texts(fields)
+        if texts is None or (self.dialect is None and is_category):
+            return fields
+        if self.dialect is None:
+            return fields if pa.types.is_dictionary(fields.type) else self._styled(name, texts)
+        texts = _cleaned(texts, _MISSING)
+        lower = compute.utf8_lower(texts)
+        is_truth = compute.all(compute.is_in(lower, value_set=_TRUTHS)).as_py()
+        if is_truth and texts.null_count < len(texts):
+            truths = compute.equal(lower, "true")
+            return truths.cast(pa.float64()) if truths.null_count else truths
+        # With leading zeros they are codes, as those of places and persons.
+        if compute.any(compute.match_substring_regex(texts, r"^[+-]?0\d+([.,]\d*)?$")).as_py():
+            return texts
+        values = _typed(texts)
+        is_sure = self.dialect.decimal == "." or self.dialect.separator in ("", ",")
+        if values is not None and (is_sure or not pa.types.is_float64(values.type)):
             return values
-        return _without_strays(
-            name,
-            texts,
-            plain=texts,
-            strays=strays,
-        )
-    texts = _cleaned(texts, _MISSING)
-    lower = compute.utf8_lower(texts)
-    is_truth = compute.all(compute.is_in(lower, value_set=_TRUTHS)).as_py()
-    if is_truth and texts.null_count < len(texts):
-        truths = compute.equal(lower, "true")
-        return truths.cast(pa.float64()) if truths.null_count else truths
-    plain = dialect.plain(texts)
-    # With leading zeros they are codes, as those of places and persons.
-    if compute.any(compute.match_substring_regex(plain, r"^[+-]?0\d[\d.]*$")).as_py():
-        return texts
-    values = _typed(plain)
-    if values is not None:
-        return values
-    if is_category:
-        return texts
-    return _without_strays(
-        name,
-        texts,
-        plain,
-        strays,
-    )
+        return texts if is_category else self._styled(name, texts)
+
+    def resolved(self, table: pa.Table) -> dict[str, pa.Array]:
+        """Return the values of columns that may be read in several ways, if something decides."""
+        names = self.doubtful
+        self.doubtful = []
+        decided = {}
+        for name in names:
+            self.styles = set(self.evidence)
+            if self.evidence <= _ORDERS and self.dialect is not None:
+                if self.dialect.separator in ("", ","):
+                    self.styles.add("")
+                has_comma = compute.any(compute.match_substring(table[name], ",")).as_py()
+                if self.dialect.separator == ";" and has_comma:
+                    self.styles.add("decimal comma")
+            decided[name] = self.values(name, table[name])
+        return decided
+
+    def tell(self) -> None:
+        """Say what was assumed."""
+        named = self.dialect.styles() if self.dialect else set()
+        columns: dict[Reading, list[str]] = {}
+        for name, reading in self.readings.items():
+            if reading.unit in SIGNS or reading.style not in named:
+                columns.setdefault(reading, []).append(name)
+        for (unit, style), names in columns.items():
+            self.strays.source.tell(f"Read as {PLURALS[unit]}{WAYS[style]}: {listed(names)}.")
+
+    def _styled(self, name: str, texts: pa.Array) -> pa.Array:
+        """Return texts as numbers or times if nearly all can be read so, in one way."""
+        dialect = self.dialect or Dialect()
+        arrays: dict[Reading, pa.Array] = {}
+        ways: list[list[Reading]] = []
+        for style in NUMBER_FORMS:
+            numbers = _written(texts, style)
+            if numbers is not None:
+                reading = Reading("number", style)
+                is_same = any(numbers.equals(other) for other in arrays.values())
+                arrays[reading] = numbers
+                ways = [[*ways[0], reading]] if is_same else [*ways, [reading]]
+        if not arrays:
+            ways = LevelCounts.of(factorized(texts)).readings(dialect.dayfirst)
+        elif self.dialect is None:
+            return texts
+        if len(ways) == 1 and len(ways[0]) == 1:
+            self.evidence.add(ways[0][0].style)
+        if len(ways) > 1:
+            known = self.styles | dialect.styles()
+            ways = [way for way in ways if any(reading.style in known for reading in way)]
+            if len(ways) != 1:
+                self.doubtful.append(name)
+        if len(ways) != 1:
+            return texts
+        reading = ways[0][0]
+        if reading.style or reading.unit in SIGNS:
+            self.readings[name] = reading
+        if reading in arrays:
+            return arrays[reading]
+        column = NumberColumn(name, unit=reading.unit, style=reading.style)
+        kept = self.strays.removed(texts, column)
+        return texts if kept is texts and self.dialect is None else _read(kept, column)
 
 
-def _without_strays(name: str, texts: pa.Array, plain: pa.Array, strays: Strays) -> pa.Array:
-    """Return numbers or times where nearly all texts are; else the texts."""
-    unit = almost_all(LevelCounts.of(_factorized(plain)))
-    if unit is None:
-        return texts
-    column = NumberColumn(name, unit=unit)
-    plain = strays.removed(texts, plain, column)
-    values = _typed(plain)
-    return plain if values is None else values
+def _read(texts: pa.Array, column: NumberColumn) -> pa.Array:
+    """Return texts that a column knows as numbers or times."""
+    numbers = column.read(factorized(texts))
+    if column.unit != "days":
+        return pa.array(numbers, from_pandas=True)
+    times = pa.array(np.round(numbers * _MICROSECONDS), from_pandas=True)
+    return times.cast(pa.int64()).cast(pa.timestamp("us"))
+
+
+def _written(texts: pa.Array, style: Style) -> pa.Array | None:
+    """Return numbers if all texts are numbers of this style, else None."""
+    numbers = None
+    for part in (texts[:_N_TRIED], texts):
+        if not compute.all(
+            compute.match_substring_regex(part, f"^({NUMBER_FORMS[style]})$")
+        ).as_py():
+            return None
+        bare = compute.replace_substring_regex(part, GROUPS[style], "")
+        numbers = _numbers(compute.replace_substring(bare, ",", "."))
+        if numbers is None:
+            return None
+    return numbers
 
 
 def labels_of(texts: pa.Array) -> pa.Array:
@@ -209,15 +309,26 @@ def values_for(
             dialect or Dialect(),
             strays,
         )
-    if dialect is None:
+    if dialect is None and not strays.source.merges_spellings:
         return values
-    texts = _cleaned(texts, _MISSING)
+    texts = texts if dialect is None else _cleaned(texts, _MISSING)
     if isinstance(column, CategoryColumn):
         # A level 1 may have become 1.0 in a later file; 01 and 1.50 are texts of their own.
         is_level = compute.is_in(texts, value_set=pa.array(column.levels, pa.string()))
         whole = compute.replace_substring_regex(texts, r"^(-?(0|[1-9]\d*))\.0$", r"\1")
         texts = compute.if_else(is_level, texts, whole)
+        if strays.source.merges_spellings:
+            texts = merged(texts, {folded(level): level for level in column.levels})
     return texts
+
+
+def merged(texts: pa.Array, spelling: Mapping[str, str]) -> pa.Array:
+    """Replace texts by the spelling of what they have in common, if there is one."""
+    codes, distinct = factorized(texts)
+    names = [
+        spelling.get(folded(text), text) if isinstance(text, str) else None for text in distinct
+    ]
+    return pa.array(names, pa.string()).take(pa.array(codes))
 
 
 def _numbers_for(
@@ -226,18 +337,21 @@ def _numbers_for(
     dialect: Dialect,
     strays: Strays,
 ) -> pa.Array:
-    is_plain = (column.unit, column.style) == ("number", "")
     texts = _cleaned(texts, _MISSING)
-    plain = texts if column.style else dialect.plain(texts)
-    numbers = _cast(plain, pa.float64()) if is_plain else None
+    unit, style = dialect.reading_of(column)
+    if dialect.has_plain_commas and unit != "days":
+        texts = compute.replace_substring(texts, ",", ".")
+    column = replace(column, unit=unit, style=style)
+    numbers = None
+    if unit == "number":
+        numbers = _cast(texts, pa.float64()) if style == "" else _written(texts, style)
     if numbers is not None:
         return numbers
-    plain = strays.removed(texts, plain, column)
-    numbers = _cast(plain, pa.float64()) if is_plain else None
-    return plain if numbers is None else numbers
+    return _read(strays.removed(texts, column), column)
 
 
-def _factorized(texts: pa.Array) -> Cells:
+def factorized(texts: pa.Array) -> Cells:
+    """Return the distinct texts of a column."""
     encoded = texts.dictionary_encode(null_encoding="encode")
     return Cells(encoded.indices.to_numpy(), encoded.dictionary.to_pylist())
 
