@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from fcgboost import FCGBoostClassifier
 from fcgboost.tables import CategoryColumn
 from fcgboost.tables.cells import ColumnError
 from tests.suites.tables import encode, learn, notes_on
@@ -117,3 +118,22 @@ def test_what_the_owner_of_a_table_should_know(values, note) -> None:
 )
 def test_nothing_is_said_about_what_is_as_it_should_be(values) -> None:
     assert notes_on(values) == ()
+
+
+def test_stray_text_may_count_as_missing_in_frames() -> None:
+    texts = [*(f"{i % 9},5" for i in range(40)), "unknown", None]
+    X = pd.DataFrame({"n": texts, "m": np.arange(42.0)})
+    y = [0, 1] * 21
+    with pytest.raises(ColumnError, match="40 of 41 values are numbers, but not 'unknown'"):
+        FCGBoostClassifier("gauss", max_iter=2).fit(X, y)
+    clf = FCGBoostClassifier("gauss", max_iter=2, stray_text="missing").fit(X, y)
+    assert "'n': 'unknown' among numbers count as missing." in clf.notes_
+    missing = X.assign(n=X["n"].replace("unknown", None), m=X["m"].astype(object))
+    missing.loc[3, "m"] = "odd"
+    plain = missing.assign(m=missing["m"].replace("odd", None).astype(float))
+    np.testing.assert_array_equal(
+        clf.decision_function(X), clf.decision_function(plain.assign(m=X["m"]))
+    )
+    np.testing.assert_array_equal(clf.decision_function(missing), clf.decision_function(plain))
+    with pytest.raises(ValueError, match="stray_text must be one of"):
+        FCGBoostClassifier(stray_text="drop").fit(X, y)

@@ -202,8 +202,11 @@ def _sniff(name: str, file: IO[bytes]) -> str:
 def open_frame(source: Source, frame: pd.DataFrame, dialect: Dialect) -> RowFile:
     """Open a data frame or an Arrow table; its texts are read as those of a text file."""
     if isinstance(frame, pd.DataFrame):
-        mixed = frame.select_dtypes(object)
-        texts = {name: mixed[name].map(text_of, na_action="ignore") for name in mixed}
+        texts = {
+            name: frame[name].map(text_of, na_action="ignore")
+            for name, dtype in frame.dtypes.items()
+            if str(dtype) == "object"
+        }
         frame = frame.assign(**texts).reset_index(drop=True)
     with explained(source.name):
         table = pa.table(frame)
