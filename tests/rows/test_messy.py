@@ -40,5 +40,8 @@ def test_a_messy_file_is_read_or_told(case: Messy, tmp_path: Path) -> None:
         assert re.search(part, told)
 
 
-def test_there_are_thirty_files() -> None:
+def test_the_files_are_listed_in_the_docs() -> None:
     assert len({case.name for case in CASES}) == len(CASES) >= 30
+    page = (Path(__file__).parents[2] / "docs" / "tables.md").read_text(encoding="utf-8")
+    for case in CASES:
+        assert f"| {case.name} |" in page

@@ -128,6 +128,7 @@ CASES = [
         "commas between thousands",
         text("n,y", '"1,234",a', "987,b", '"12,345,678",a', "0,b"),
         {"n": [1234.0, 987.0, 12345678.0, 0.0]},
+        told=("marks of thousands",),
     ),
     Messy(
         "points between thousands",
@@ -146,6 +147,7 @@ CASES = [
         "apostrophes between thousands",
         text("n;y", "1'234.50;a", "7;b", "12'000'000;a", "0;b"),
         {"n": [1234.5, 7.0, 12e6, 0.0]},
+        told=("marks of thousands",),
     ),
     Messy(
         "1.234 and nothing else to tell",

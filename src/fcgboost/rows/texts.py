@@ -218,7 +218,8 @@ class TextReader:
             if reading.unit in SIGNS or reading.style not in named:
                 columns.setdefault(reading, []).append(name)
         for (unit, style), names in columns.items():
-            self.strays.source.tell(f"Read as {PLURALS[unit]}{WAYS[style]}: {listed(names)}.")
+            way = ", without marks of thousands" if (unit, style) == ("number", "") else WAYS[style]
+            self.strays.source.tell(f"Read as {PLURALS[unit]}{way}: {listed(names)}.")
 
     def _styled(self, name: str, texts: pa.Array) -> pa.Array:
         """Return texts as numbers or times if nearly all can be read so, in one way."""
@@ -246,7 +247,7 @@ class TextReader:
         if len(ways) != 1:
             return texts
         reading = ways[0][0]
-        if reading.style or reading.unit in SIGNS:
+        if reading.style or reading.unit in SIGNS or _typed(texts) is None:
             self.readings[name] = reading
         if reading in arrays:
             return arrays[reading]
