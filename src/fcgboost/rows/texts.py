@@ -247,7 +247,8 @@ class TextReader:
         if len(ways) != 1:
             return texts
         reading = ways[0][0]
-        if reading.style or reading.unit in SIGNS or _typed(texts) is None:
+        is_grouped = reading in arrays and _typed(texts) is None
+        if reading.style or reading.unit in SIGNS or is_grouped:
             self.readings[name] = reading
         if reading in arrays:
             return arrays[reading]
