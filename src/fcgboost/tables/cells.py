@@ -34,8 +34,8 @@ Unit = Literal["number", "days", "%", "$", "€", "£", "¥", "EUR", "USD", "GBP
 SIGNS = get_args(Unit)[2:]
 #: How numbers and dates are written as text: "" means 1,234.5 and ISO dates, 2020-12-31.
 Style = Literal["", "decimal comma", "day first", "month first"]
-# First characters of numbers, dates and truth values: most other texts need no closer look.
-_FIRST = set("0123456789+-.,tTfF")
+#: How numbers, dates and truth values begin: most other texts need no closer look.
+BEGINNING = re.compile(r"[-+.,\s$€£¥EURUSDGBPCHF]{0,6}\d|\s*(?i:true|false)")
 #: A number with leading zeros is a code, such as a postcode.
 _CODE = re.compile(r"[+-]?0\d")
 #: What separates thousands, besides the comma or the point.
@@ -175,9 +175,9 @@ def text_of(cell: Any) -> str:
 def dtype_of_text(text: str, style: Style = "") -> Unit | None:
     """Return the unit of a number, or "days", if a text is written as one in this style."""
     text = text.strip()
-    unit = _sign_of(text) or "number"
-    if unit == "number" and text[:1] not in _FIRST:
+    if not BEGINNING.match(text):
         return None
+    unit = _sign_of(text) or "number"
     bare = _without(text, unit)
     is_written_so = style != "decimal comma" or re.fullmatch(NUMBER_FORMS[style], bare)
     number = _parse(bare, style) if is_written_so and not _CODE.match(bare) else None

@@ -104,6 +104,10 @@ class LevelCounts:
         if dayfirst is not None:
             styles.remove(order[dayfirst])
         n_all = self.counts.total()
+        # Most texts are none: they need no closer look.
+        n_likely = sum(n for text, n in self.counts.items() if cells.BEGINNING.match(text))
+        if n_likely < _MIN_SHARE * n_all:
+            return []
         n_texts = {
             Reading(unit, style): n
             for style in styles
