@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from msgspec import ValidationError, convert
-
 from fcgboost.rows.limits import Source
 from fcgboost.rows.texts import Dialect
-from fcgboost.tables.learning import Reading
+from fcgboost.tables.learning import PLURALS, WAYS, Reading
+
+_TEXTS = ("encoding", "separator", "sheet")
 
 
 @dataclass(frozen=True)
@@ -29,11 +29,19 @@ class Memory:
     def of(cls, record: Mapping[str, Any]) -> Memory:
         """Check what a model file holds: users may have stored anything."""
         try:
-            return convert(dict(record), cls)
-        except ValidationError as error:
+            pairs = dict(record.get("columns", {}))
+            columns = {name: Reading(*pair) for name, pair in pairs.items()}
+            memory = cls(**{**record, "columns": columns})
+            for reading in columns.values():
+                if reading.unit not in PLURALS or reading.style not in WAYS:
+                    raise ValueError(f"{reading} is unknown")
+            if not {type(getattr(memory, name)) for name in _TEXTS} <= {str, type(None)}:
+                raise TypeError(f"{', '.join(_TEXTS)} must be texts")
+        except (KeyError, TypeError, ValueError) as error:
             raise ValueError(
                 f"What the model says about its file cannot be used: {error}"
             ) from None
+        return memory
 
     def completed(self, options: Dialect, source: Source) -> Dialect:
         """Return the options and what they leave open; say where they differ."""

@@ -5,13 +5,12 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-from msgspec import to_builtins
 from pyarrow import compute
 from scipy import sparse
 
@@ -230,7 +229,7 @@ class RowFile:
             merges_spellings=self.source.merges_spellings,
             columns=self.readings,
         )
-        return to_builtins(memory)  # type: ignore[no-any-return]
+        return asdict(memory)
 
     def labels_in(self, column: pa.ChunkedArray) -> ClassLabels:
         """Return the labels of a batch as an array; those of a text file are strings."""

@@ -324,9 +324,9 @@ def _date_in(text: str, style: Style) -> datetime.datetime | None:
             day, name, year, time = match.groups()
             month = str(1 + _MONTHS.index(f" {name.lower()}") // 4)
         elif style in ("day first", "month first") and (match := _DATE.fullmatch(text)):
-            day, _, month, year, time = match.groups()
-            if style == "month first":
-                day, month = month, day
+            first, _, second, year, time = match.groups()
+            day = second if style == "month first" else first
+            month = first if style == "month first" else second
         else:
             return datetime.datetime.fromisoformat(text)
         date = f"{year}-{int(month):02}-{int(day):02}"
