@@ -7,7 +7,7 @@
 #   make test-all      all the rest: oldest dependencies, the documentation, long runs, optional software, the paper
 #   make test-oldest   the oldest dependencies and extras that are promised, part of test-all
 #   make lint, format  check, or rewrite, the code's form
-#   make paper         the paper's experiments, the contest and the studies, with the preset "quick"; build/paper/
+#   make paper         every experiment of the paper, the contests and the studies (PRESET=quick); build/paper/
 #   make findings      draw docs/results, docs/beyond and the verdicts in docs/findings.md and docs/beyond.md again from the rows
 #   make bench         how fast: every figure with its baselines, within 15 minutes; build/bench/
 #   make bench-gpu     the figures of one GPU (DEVICE=cuda), with PyTorch in .venv; build/bench/
@@ -29,6 +29,9 @@ PARALLEL := -n auto --dist loadgroup
 unexport PYTHONDONTWRITEBYTECODE
 PYTEST := $(ONE_THREAD) $(BIN)/python -m pytest
 INSTALL := $(BIN)/python -m pip install -qq --editable
+
+# What goes beyond the paper: every other experiment that `python -m paper list` names.
+STUDIES := contest robustness calibration atoms leaves tables gaps
 
 # What an installation is made from: the library is built again when one of these has changed.
 SOURCES := pyproject.toml hatch_build.py $(wildcard src/fcgboost/_kernels/*.[ch])
@@ -84,8 +87,9 @@ format: .venv/.test-stamp
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
+PRESET ?= quick
 paper: .venv/.paper-stamp
-	$(BIN)/python -m paper run all contest robustness calibration atoms leaves --preset quick --out build/paper --resume
+	$(BIN)/python -m paper run all $(STUDIES) --preset $(PRESET) --out build/paper/$(PRESET) --resume
 
 findings: .venv/.demo-stamp
 	$(BIN)/python -m paper findings

@@ -1,10 +1,12 @@
 """Wall-clock time on several cores beside LightGBM's: fits, predictions, single rows, explanations.
 
     python -m benchmarks.cores [--threads N ...] [--largest ROWS]
+    python -m benchmarks.cores --classes
 
 Rows are made up (`benchmarks.made_up`, 28 columns). LightGBM has its defaults and as many threads.
 Every figure is the best of some runs in this process. It also checks that every number of threads
-gives the same decision values to the bit.
+gives the same decision values to the bit. With `--classes` it compares the CPU time of fits to many
+classes instead, on one thread and of single fits.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from sklearn.datasets import make_classification
 
 from benchmarks.made_up import make_up
 from fcgboost import FCGBoostClassifier
@@ -26,15 +29,22 @@ from fcgboost import FCGBoostClassifier
 N_SMALL, N_FITTED, N_PREDICTED, N_EXPLAINED, N_INPUTS = 20_000, 100_000, 1_000_000, 1_000, 20
 RUNS, CALLS = 3, 200
 PRESETS = ("fast", "auto")
+#: Classes, rows and columns, two of which are combinations of the others.
+MANY_CLASSES = ((40, 40 * 42, 18), (26, 14_000, 16))
+SEEDS = range(3)
 
 
-def seconds(work: Callable[[], object], runs: int = RUNS) -> float:
+def seconds(
+    work: Callable[[], object],
+    runs: int = RUNS,
+    clock: Callable[[], float] = time.perf_counter,
+) -> float:
     """Return the shortest time of some runs."""
     times = []
     for _ in range(runs):
-        start = time.perf_counter()
+        start = clock()
         work()
-        times.append(time.perf_counter() - start)
+        times.append(clock() - start)
     return min(times)
 
 
@@ -62,6 +72,31 @@ def fits(n_rows: int, presets: Sequence[str], threads: int) -> None:
     for preset in presets:
         taken = seconds(partial(ours(preset, threads).fit, X, y), runs)
         show(f"fit, {preset}, {n_rows:,} rows", threads, taken, other)
+
+
+def classes() -> None:
+    """Compare CPU times of fits to many classes, and their accuracy on as many other rows."""
+    print("| classes | rows × columns | seed | fcgboost, s | LightGBM, s | ratio | accuracies, % |")
+    print("|---:|---:|---:|---:|---:|---:|---:|")
+    for n_classes, n_rows, n_columns in MANY_CLASSES:
+        for seed in SEEDS:
+            X, y = make_classification(
+                2 * n_rows,
+                n_columns,
+                n_informative=n_columns - 2,
+                n_classes=n_classes,
+                n_clusters_per_class=1,
+                random_state=seed,
+            )
+            train, test = np.arange(2 * n_rows).reshape(2, n_rows)
+            times, hits = [], []
+            for model in (ours("fast", 1), lightgbm(1)):
+                fit = partial(model.fit, X[train], y[train])
+                times.append(seconds(fit, runs=1, clock=time.process_time))
+                hits.append(100.0 * np.mean(model.predict(X[test]) == y[test]))
+            cells = (str(n_classes), f"{n_rows:,} × {n_columns}", str(seed))
+            cells += (f"{times[0]:.3g}", f"{times[1]:.3g}", f"{times[0] / times[1]:.2g}")
+            print(f"| {' | '.join(cells)} | {hits[0]:.1f}, {hits[1]:.1f} |", flush=True)
 
 
 def uses(threads: int) -> None:
@@ -109,9 +144,13 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.cores", description=__doc__)
     parser.add_argument("--threads", nargs="+", type=int, default=[os.cpu_count() or 1])
     parser.add_argument("--largest", type=int, default=N_PREDICTED, metavar="ROWS")
+    parser.add_argument("--classes", action="store_true")
     options = parser.parse_args(argv)
     # LightGBM's own note on names of columns.
     warnings.simplefilter("ignore", UserWarning)
+    if options.classes:
+        classes()
+        return
     check_bits([1, 2, 3, 7, *options.threads])
     print("| what | threads | fcgboost, s | LightGBM, s | ratio |\n|---|---:|---:|---:|---:|")
     for threads in options.threads:

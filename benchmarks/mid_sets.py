@@ -92,7 +92,7 @@ def _numbers(X: NDArray[Any], is_second: NDArray[np.bool_]) -> LabelledFrame:
 
 
 #: Rows of the files of `FOLDER`, and digests of what they hold.
-_FILES: Mapping[str, tuple[int, str]] = {
+FILES: Mapping[str, tuple[int, str]] = {
     "california_housing": (
         20_640,
         "d489d1d8b2456a39c9533ba5f14ff0d3c666812ac73dc1897ec23e0c319f841a",
@@ -122,8 +122,7 @@ _FILES: Mapping[str, tuple[int, str]] = {
 #: By name, in the order of the report.
 TABLES: Mapping[str, Table] = {
     **{
-        name: Table(partial(_mid, name, sha256), n_rows)
-        for name, (n_rows, sha256) in _FILES.items()
+        name: Table(partial(_mid, name, sha256), n_rows) for name, (n_rows, sha256) in FILES.items()
     },
     MAGIC: Table(_magic, 19_020),
     "default_credit_card_clients": Table(partial(_contest, "default_credit_card_clients"), 30_000),

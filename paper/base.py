@@ -56,6 +56,8 @@ class Experiment(ABC, Generic[U]):
 
     #: What the command line calls it.
     name: ClassVar[str]
+    #: The paper's tables and figures that it makes again, by their numbers there.
+    printed: ClassVar[tuple[str, ...]] = ()
     title: ClassVar[str]
     #: One or two sentences: what is run, and what the paper prints of it.
     about: ClassVar[str]

@@ -20,14 +20,14 @@ from paper.data.catalog import UCI_SETS
 from paper.data.home import data_homes, find_file
 from paper.demo import main as demonstrate
 from paper.display import duration
-from paper.registry import EXPERIMENTS
+from paper.registry import EXPERIMENTS, named
 from paper.report import write_report
 from paper.store import StoreError
 
 # What is no fault of the program: said in a sentence, without a traceback.
 FAULTS = (StoreError, DataError, OSError, ImportError)
-# No address serves its file, so that "all" counts as complete without it.
-_OPTIONAL = "earthquake"
+# No address serves their files, so that "all" counts as complete without them.
+_OPTIONAL = {"earthquake", "earthquake-italy"}
 
 
 def list_experiments(options: argparse.Namespace) -> int:
@@ -76,16 +76,20 @@ def _report(out: Path, names: Sequence[str]) -> bool:
 
 def _names(options: argparse.Namespace) -> list[str]:
     """Return the experiments asked for, in their own order."""
-    asked: Sequence[str] = options.experiments
-    unknown = [name for name in asked if name not in EXPERIMENTS and name != "all"]
-    if unknown or not asked:
+    has_all = "all" in options.experiments
+    asked = {name: named(name) for name in options.experiments if name != "all"}
+    unknown = [name for name, found in asked.items() if not found]
+    if unknown or not options.experiments:
         what = f"unknown experiment {unknown[0]!r}" if unknown else "no experiment named"
-        options.error(f"{what}: choose among {', '.join(EXPERIMENTS)}, or all")
-    has_all = "all" in asked
+        options.error(
+            f"{what}: choose among {', '.join(EXPERIMENTS)}, or all; or name a table or figure of "
+            "the paper, such as table3 or figure4"
+        )
+    found = set().union(*asked.values())
     return [
         name
         for name, experiment in EXPERIMENTS.items()
-        if name in asked or (has_all and experiment.in_all)
+        if name in found or (has_all and experiment.in_all)
     ]
 
 
@@ -116,7 +120,7 @@ def _run(names: Sequence[str], options: argparse.Namespace) -> bool:
         for task in tasks:
             with _noting(faults, f"{task.experiment.name} was broken off"):
                 runner.carry_out(task, options.jobs)
-    excused = {_OPTIONAL} - set(options.experiments)
+    excused = _OPTIONAL - {name for asked in options.experiments for name in named(asked)}
     return not faults and blocked.keys() <= excused
 
 
@@ -160,8 +164,13 @@ def _listing(n_jobs: int) -> str:
         for preset in PRESETS:
             work = sum(experiment.cost(unit) for unit in experiment.units(preset, None))
             times.append(f"{preset} {duration(work / (1 if experiment.is_timed else n_jobs))}")
-        lines += [f"{experiment.name}: {experiment.title}", f"  {', '.join(times)}"]
-        lines += [f"  {experiment.about}", ""]
+        numbers = f" ({', '.join(experiment.printed)})" if experiment.printed else ""
+        lines += [
+            f"{experiment.name}: {experiment.title}{numbers}",
+            f"  {', '.join(times)}",
+            f"  {experiment.about}",
+            "",
+        ]
     return "\n".join(lines[:-1])
 
 

@@ -249,6 +249,29 @@ class Boost(Method):
         return notes
 
 
+class Default(Method):
+    """The package's default, which has nothing to tune; the validation part judges its members."""
+
+    def choices(self, grid: Grid, n_features: int) -> Sequence[Params]:
+        return [{}]
+
+    def trial(self, data: Data, grid: Grid, seed: int) -> Data | None:
+        return None
+
+    def fit(self, params: Params, data: Data, grid: Grid, seed: int, is_trial: bool) -> Any:
+        classifier = FCGBoostClassifier(n_jobs=1, random_state=seed)
+        return classifier.fit(data.X, data.y, X_val=data.X_val, y_val=data.y_val)
+
+    def size(self, classifier: Any) -> int:
+        return int(classifier.n_atoms_)
+
+    def cut(self, classifier: Any) -> str:
+        return ""
+
+    def deviations(self, classifier: Any, data: Data, grid: Grid) -> list[str]:
+        return ["not in the paper"]
+
+
 #: Widths, and the same again times sqrt(d / 2): the paper's simulations have d = 2, and
 #: distances grow like sqrt(d).
 WIDTHS: Mapping[Grid, Sequence[float]] = {
@@ -279,3 +302,4 @@ _RIVALS = [Tuned(r.name, r, r.table) for r in RIVALS.values() if r.table is not 
 
 #: In the order of the paper's columns.
 METHODS: Mapping[str, Method] = {method.name: method for method in (*_OURS, *_RIVALS)}
+DEFAULT = Default("fcg_default")

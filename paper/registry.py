@@ -11,7 +11,7 @@ from paper.experiments.admm_vs_gd import AdmmVsGd
 from paper.experiments.atoms import Atoms
 from paper.experiments.calibration import Calibration
 from paper.experiments.contest import Contest
-from paper.experiments.earthquake import Earthquake
+from paper.experiments.earthquake import Earthquake, EarthquakeItaly
 from paper.experiments.gaps import Gaps
 from paper.experiments.leaves import Leaves
 from paper.experiments.rates import Rates
@@ -21,18 +21,37 @@ from paper.experiments.sim1 import Sim1
 from paper.experiments.sim2 import Sim2
 from paper.experiments.sim3 import Sim3
 from paper.experiments.sim4 import Sim4
+from paper.experiments.sizes import Sizes
 from paper.experiments.tables import Tables
 from paper.experiments.uci import Uci
-
-__all__ = ["EXPERIMENTS"]
 
 EXPERIMENTS: Mapping[str, Experiment[Any]] = MappingProxyType(
     {
         experiment.name: experiment
         for experiment in (
             *(AdmmVsGd(), Samples(), Sim1(), Sim2(), Sim3(), Sim4()),
-            *(Uci(), Earthquake(), Rates(), Contest()),
+            *(Sizes(), Uci(), Earthquake(), EarthquakeItaly(), Rates(), Contest()),
             *(Robustness(), Calibration(), Atoms(), Leaves(), Tables(), Gaps()),
         )
     }
 )
+
+
+def named(text: str) -> list[str]:
+    """Return the experiments of a name: ours, or a table or figure of the paper in any spelling.
+
+    >>> named("Table 3"), named("figure-6"), named("sim5")
+    (['sim4'], ['earthquake'], [])
+    """
+    if text in EXPERIMENTS:
+        return [text]
+    return [
+        name
+        for name, experiment in EXPERIMENTS.items()
+        if _plain(text) in map(_plain, experiment.printed)
+    ]
+
+
+def _plain(text: str) -> str:
+    """Return the letters and digits of a text in lower case."""
+    return "".join(filter(str.isalnum, text.lower()))

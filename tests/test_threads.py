@@ -73,8 +73,10 @@ def pool_sizes(fit):
     """Return how many threads pieces of work were given to, and the result of a fit."""
     sizes = []
 
-    def recorded(work, pieces, n_threads, *options):
-        sizes.append(n_threads)
+    def recorded(work, pieces, n_threads=None, *options):
+        # Without a number they are those of the fit.
+        if n_threads is not None:
+            sizes.append(n_threads)
         return _each(work, pieces, n_threads, *options)
 
     # Patches of several threads by turns would leave that of another.

@@ -63,6 +63,7 @@ class AdmmVsGd(Experiment[RaceUnit]):
     """Objective against iteration and time on the paper's correction problem, lambda = 0."""
 
     name = "admm-vs-gd"
+    printed = ("Figure 2",)
     title = "ADMM against gradient descent"
     about = (
         "Objective against iteration and time at m = 1000, 15 Gauss atoms of width 0.1, 30 % "

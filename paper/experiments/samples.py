@@ -22,6 +22,7 @@ class Samples(Experiment[SamplesUnit]):
     """The noisy training samples themselves."""
 
     name = "samples"
+    printed = ("Figure 3",)
     title = "The noisy training samples"
     about = "One training set of m = 1000 with 30 % uniform noise, and one with outlier noise."
     unit_type = SamplesUnit

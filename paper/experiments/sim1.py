@@ -41,6 +41,7 @@ class Sim1(Experiment[Sim1Unit]):
     """
 
     name = "sim1"
+    printed = ("Figure 4",)
     title = "Simulation 1: the number of steps k"
     about = (
         "Test error against k for four dictionaries under uniform (30 %) and outlier noise; "

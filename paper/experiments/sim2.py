@@ -42,6 +42,7 @@ class Sim2(Experiment[Sim2Unit]):
     """
 
     name = "sim2"
+    printed = ("Figure 5",)
     title = "Simulation 2: the size n of the dictionary"
     about = (
         "Test error against n = m, ..., 10 m for four dictionaries under uniform (30 %) and "

@@ -51,6 +51,7 @@ class Sim3(Experiment[Sim3Unit]):
     """Four losses, each exactly and by ADMM."""
 
     name = "sim3"
+    printed = ("Table 1", "Table 2")
     title = "Simulation 3: four losses"
     about = (
         "Test errors of squared hinge, hinge, cubed hinge and square loss for four "

@@ -67,6 +67,7 @@ class Sim4(Experiment[Sim4Unit]):
     """Six schemes on one dictionary of uniformly drawn Gauss atoms."""
 
     name = "sim4"
+    printed = ("Table 3", "Figure 1")
     title = "Simulation 4: six update schemes"
     about = (
         "Best test error along the path, its training error and its number of distinct atoms, "

@@ -10,11 +10,15 @@ from paper.reporting.tables import Table
 
 @dataclass(frozen=True)
 class Picture:
-    """A drawn figure: its file's name without ending, its caption, and the bytes of a PNG."""
+    """A drawn figure: its file's name without ending, its caption, and the bytes of a PNG.
+
+    `printed` is the paper's figure that it makes again, such as "Figure 1".
+    """
 
     name: str
     caption: str
     png: bytes
+    printed: str = ""
 
     @property
     def summary(self) -> str:
@@ -64,6 +68,16 @@ class Section:
             for table in self.tables
         )
         return replace(self, tables=tuple(tables))
+
+
+def label(kind: str, section: Section, place: int, printed: str) -> str:
+    """Name a table or a figure, with its number in the paper.
+
+    >>> label("Table", Section("Simulation 3", name="sim3"), 0, "Table 1")
+    'Table sim3-1 (Table 1 in the paper)'
+    """
+    ours = f"{kind} {section.anchor}-{place + 1}"
+    return f"{ours} ({printed} in the paper)" if printed else ours
 
 
 def slug(text: str) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -174,10 +175,16 @@ def label_heights(ax: Axes) -> None:
 TITLE_PAD = 16.0
 
 
-def finish(figure: Figure, name: str, caption: str, n_columns: int = 4) -> Picture:
+def finish(
+    figure: Figure,
+    name: str,
+    caption: str,
+    n_columns: int = 4,
+    printed: str = "",
+) -> Picture:
     """Put one legend for all panels below them, and write the figure down."""
     legend_below(figure, n_columns)
-    return picture(figure, name, caption)
+    return replace(picture(figure, name, caption), printed=printed)
 
 
 def legend_below(figure: Figure, n_columns: int) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from paper.reporting.document import Section
+from paper.reporting.document import Section, label
 from paper.reporting.tables import Cell, Table
 
 _MARKUP = {"best": "**{}**", "second": "*{}*", "": "{}"}
@@ -40,11 +40,12 @@ def _section(section: Section) -> Iterator[str]:
     for paragraph in section.paragraphs:
         yield from ("", escape(paragraph))
     for i, picture in enumerate(section.figures):
-        label = f"Figure {section.anchor}-{i + 1}"
+        named = label("Figure", section, i, picture.printed)
         yield from ("", f"![{escape(picture.summary)}](figures/{picture.name}.png)")
-        yield from ("", f"**{label}.** {escape(picture.caption)}")
+        yield from ("", f"**{named}.** {escape(picture.caption)}")
     for i, table in enumerate(section.tables):
-        yield from ("", f"**Table {section.anchor}-{i + 1}.** {escape(table.caption)}", "")
+        named = label("Table", section, i, table.printed)
+        yield from ("", f"**{named}.** {escape(table.caption)}", "")
         yield from _table(table)
 
 

@@ -88,6 +88,12 @@ def datasets() -> tuple[str, ...]:
     return tuple(found["dataset"] for found in _figures()["uci_sizes"])
 
 
+def uci_size(dataset: str) -> tuple[int, int]:
+    """Give the rows and attributes of a UCI set."""
+    (found,) = (size for size in _figures()["uci_sizes"] if size["dataset"] == dataset)
+    return int(found["rows"]), int(found["attributes"])
+
+
 def earthquake(method: str) -> float | None:
     """Give a test accuracy in percent."""
     return _earthquake_row().get(method)

@@ -53,6 +53,8 @@ class Table:
         How many leading columns name a row instead of holding results.
     is_printed : bool
         Whether it holds the paper's figures alone, which no command made.
+    printed : str
+        The paper's table that it makes again, such as "Table 1".
     """
 
     caption: str
@@ -64,6 +66,7 @@ class Table:
     groups: tuple[tuple[str, int], ...] = ()
     n_labels: int = 1
     is_printed: bool = False
+    printed: str = ""
 
     def footnotes(self) -> dict[str, str]:
         """Give the sign of every note of a cell, in the order of their first appearance."""

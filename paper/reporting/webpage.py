@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from itertools import count
 
-from paper.reporting.document import Picture, Section
+from paper.reporting.document import Picture, Section, label
 from paper.reporting.tables import Cell, Table
 
 _LEGEND = {
@@ -83,24 +83,24 @@ def _section(section: Section) -> Iterator[str]:
     for paragraph in section.paragraphs:
         yield f"<p>{escape(paragraph)}</p>"
     for i, picture in enumerate(section.figures):
-        yield _picture(picture, f"Figure {name}-{i + 1}")
+        yield _picture(picture, label("Figure", section, i, picture.printed))
     for i, table in enumerate(section.tables):
-        yield from _table(table, f"Table {name}-{i + 1}")
+        yield from _table(table, label("Table", section, i, table.printed))
     yield "</section>"
 
 
-def _picture(picture: Picture, label: str) -> str:
+def _picture(picture: Picture, name: str) -> str:
     source = f"data:image/png;base64,{b64encode(picture.png).decode('ascii')}"
     return (
         f'<figure>\n<img src="{source}" alt="{escape(picture.summary)}">\n'
-        f"<figcaption><b>{label}.</b> {escape(picture.caption)}</figcaption>\n</figure>"
+        f"<figcaption><b>{name}.</b> {escape(picture.caption)}</figcaption>\n</figure>"
     )
 
 
-def _table(table: Table, label: str) -> Iterator[str]:
+def _table(table: Table, name: str) -> Iterator[str]:
     opens = _group_starts(table)
-    yield f'<div class="scroll" tabindex="0" role="region" aria-label="{label}">\n<table>'
-    yield f"<caption><span><b>{label}.</b> {escape(table.caption)}</span></caption>\n<thead>"
+    yield f'<div class="scroll" tabindex="0" role="region" aria-label="{name}">\n<table>'
+    yield f"<caption><span><b>{name}.</b> {escape(table.caption)}</span></caption>\n<thead>"
     if table.groups:
         yield f"<tr>{''.join(_group(*group) for group in table.groups)}</tr>"
     names = (_heading(table, i, i in opens) for i in range(len(table.header)))

@@ -9,6 +9,7 @@ from findings_frames import MAKERS
 
 from paper.base import Experiment
 from paper.experiments.sim3 import LEVELS
+from paper.methods import DEFAULT
 from paper.reporting import published
 from paper.reporting.contest import LABELS
 from paper.reporting.figures import (
@@ -155,6 +156,31 @@ def _earthquake(random: np.random.Generator) -> Rows:
     ]
 
 
+def _earthquake_italy(random: np.random.Generator) -> Rows:
+    return [
+        {"split": split, "repetition": repetition, "grid": "thinned", "row_limit": 0, **outcome}
+        for split, repetition, method in product(
+            ("random", "events"), range(3), (*METHOD_STYLES, DEFAULT.name)
+        )
+        for outcome in (_outcome(method, 0.78, random),)
+    ]
+
+
+def _sizes(random: np.random.Generator) -> Rows:
+    return [
+        {
+            "dataset": name,
+            "n_rows": n_rows + 1,
+            "n_complete": n_rows,
+            "n_attributes": n_attributes,
+            "n_inputs": n_attributes,
+            "n_positive": n_rows // 3,
+        }
+        for name in published.datasets()
+        for n_rows, n_attributes in (published.uci_size(name),)
+    ]
+
+
 def _contest(random: np.random.Generator) -> Rows:
     cases = product((0.0, 0.3), range(3), published.datasets(), enumerate(LABELS))
     return [
@@ -182,13 +208,13 @@ def _outcome(method: str, accuracy: float, random: np.random.Generator) -> dict[
 def _rates(random: np.random.Generator) -> Rows:
     rows: Rows = []
     pairs = (("simulation", "gauss"), ("simulation", "relu"), ("smooth", "gauss"))
-    for (problem, name), i, repetition, correction in product(
-        pairs, range(9), range(5), ("ridge", "exact")
+    for kind, (problem, name), i, repetition, correction in product(
+        ("size", "chosen"), pairs, range(9), range(5), ("ridge", "exact")
     ):
         m = 250 * 2**i
         scale = (m / np.log(m)) ** -0.4 * (1.5 if correction == "exact" else 1.0)
         scale *= 1.4 if name == "relu" else 1.0
-        settings = {"kind": "size", "problem": problem, "dictionary": name, "n_samples": m}
+        settings = {"kind": kind, "problem": problem, "dictionary": name, "n_samples": m}
         settings |= {"repetition": repetition, "max_iter": 13, "selection": "all"}
         noise = random.uniform(0.8, 1.2)
         values = {"excess_risk": 0.3 * scale * noise, "excess_loss": 0.5 * scale * noise}
@@ -207,6 +233,7 @@ def _rates(random: np.random.Generator) -> Rows:
 _MAKERS = {
     **{"sim1": _sim1, "sim2": _sim2, "sim3": _sim3, "sim4": _sim4, "samples": _samples},
     **{"admm-vs-gd": _race, "uci": _uci, "earthquake": _earthquake, "rates": _rates},
+    **{"earthquake-italy": _earthquake_italy, "sizes": _sizes},
     "contest": _contest,
     **MAKERS,
 }

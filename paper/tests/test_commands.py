@@ -22,7 +22,7 @@ from paper.display import Display
 from paper.experiments.admm_vs_gd import AdmmVsGd
 from paper.experiments.earthquake import Earthquake
 from paper.experiments.samples import Samples
-from paper.registry import EXPERIMENTS
+from paper.registry import EXPERIMENTS, named
 
 ROOT = Path(__file__).parents[2]
 
@@ -72,7 +72,30 @@ def test_the_list_explains_every_experiment_with_its_times(capsys):
     text = capsys.readouterr().out
     for name, experiment in EXPERIMENTS.items():
         assert f"{name}: {experiment.title}" in text
+        assert all(f"({', '.join(experiment.printed)})" in text for _ in experiment.printed)
     assert text.count("standard ") == len(EXPERIMENTS)
+
+
+def test_every_table_and_figure_of_the_paper_names_one_experiment():
+    printed = [f"Table {i}" for i in range(1, 7)] + [f"Figure {i}" for i in range(1, 7)]
+    found = {number: named(number) for number in printed}
+    assert all(len(names) == 1 for names in found.values()), found
+    assert [named(f"table{i}") for i in range(1, 7)] == [
+        ["sim3"],
+        ["sim3"],
+        ["sim4"],
+        ["sizes"],
+        ["uci"],
+        ["earthquake"],
+    ]
+    everything = [number for one in EXPERIMENTS.values() for number in one.printed]
+    assert sorted(everything) == sorted(printed)
+
+
+def test_a_figure_is_run_by_its_number_in_the_paper(tmp_path, capsys):
+    assert main(["run", "Figure 3", "--jobs", "1", "--out", str(tmp_path)]) == 0
+    assert (tmp_path / "rows" / "samples.csv").exists()
+    assert "(Figure 3 in the paper)" in (tmp_path / "REPORT.md").read_text()
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ import gzip
 import numpy as np
 import pytest
 
-from paper.data import fetch_earthquake
-from paper.data.earthquake import COLUMNS, FEATURES, FILE_NAMES
+from paper.data import earthquake, fetch_earthquake, fetch_italy
+from paper.data.earthquake import COLUMNS, FEATURES, FILE_NAMES, git_hash
 from paper.data.home import VARIABLE
 
 RECORD = {
@@ -23,6 +23,15 @@ def record(**changes):
 
 
 def write(folder, rows, name="eqint_tsqp", separator=","):
+    if name.endswith(".xlsx"):
+        openpyxl = pytest.importorskip("openpyxl")
+        book = openpyxl.Workbook()
+        for row in rows:
+            book.active.append(row)
+        # A sheet is often wider than its table.
+        book.active.cell(1, len(COLUMNS) + 3, " ")
+        book.save(folder / name)
+        return
     text = "".join(separator.join(row) + "\n" for row in rows).encode()
     (folder / name).write_bytes(gzip.compress(text) if name.endswith(".gz") else text)
 
@@ -137,5 +146,74 @@ def test_a_truncated_file_is_named(home):
 def test_an_absent_file_is_answered_with_where_to_put_it(home):
     with pytest.raises(FileNotFoundError, match="no eqint_tsqp in the folders") as caught:
         fetch_earthquake(home)
-    for part in (str(home), str(home / "cache" / "fcgboost"), "intintro.shtml", "eqint_tsqp.csv"):
+    for part in (str(home), str(home / "cache" / "fcgboost"), "PANGAEA", "eqint_tsqp.csv"):
         assert part in str(caught.value)
+
+
+def test_a_damaged_workbook_is_named(home):
+    pytest.importorskip("openpyxl")
+    (home / "eqint_tsqp.xlsx").write_bytes(b"PK, but no more")
+    with pytest.raises(ValueError, match=r"eqint_tsqp\.xlsx is not a whole workbook"):
+        fetch_earthquake(home)
+
+
+def test_the_row_of_a_workbook_that_is_too_long_is_named(home):
+    write(home, [list(COLUMNS), [*record(), "x"]], "eqint_tsqp.xlsx")
+    with pytest.raises(ValueError, match="line 2: expected 19 columns separated by cells"):
+        fetch_earthquake(home)
+
+
+def test_hashes_are_those_of_git():
+    # printf 'what is up, doc?' | git hash-object --stdin
+    assert git_hash(b"what is up, doc?") == "bd9dbf5aae1a3862dd1526723246b20206e5fc37"
+
+
+def test_the_file_that_circulates_is_recognised(home, monkeypatch):
+    write(home, [record()])
+    assert not fetch_earthquake(home, return_X_y=False).is_known
+    content = (home / "eqint_tsqp").read_bytes()
+    monkeypatch.setattr(earthquake, "KNOWN_HASH", git_hash(content))
+    bunch = fetch_earthquake(home, return_X_y=False)
+    assert bunch.is_known
+    assert "the CSV that circulates" in bunch.DESCR
+
+
+ITALIAN = ("nterr", "lat", "lon", "lat_wgs84", "lon_wgs84", "mm", "intpq", "desloc")
+
+
+def write_italian(folder, *records):
+    lines = [",".join(ITALIAN), *(",".join(record) for record in records)]
+    content = "".join(f"{line}\n" for line in lines).encode()
+    (folder / "cfti5med.csv.gz").write_bytes(gzip.compress(content))
+
+
+def italian(intensity, magnitude="5.1", event="00013"):
+    return (event, "45.5", "10.2", "45.4", "9.2", magnitude, intensity, "Brescia")
+
+
+def test_italian_reports_are_kept_where_magnitude_and_side_are_known(home):
+    write_italian(
+        home,
+        italian("III-IV"),
+        italian("IV-V"),
+        italian("V", event="00014"),
+        italian("F"),
+        italian("VI-VII?"),
+        italian("XII", magnitude="0"),
+        italian(" VIII "),
+    )
+    X, y, events = fetch_italy(home)
+    np.testing.assert_array_equal(y, [1.0, -1.0, -1.0])
+    np.testing.assert_array_equal(events, ["00013", "00014", "00013"])
+    np.testing.assert_array_equal(X, [[45.5, 10.2, 45.4, 9.2, 5.1]] * 3)
+
+
+def test_an_absent_italian_file_is_answered_with_where_to_put_it(home):
+    with pytest.raises(FileNotFoundError, match=r"no cfti5med\.csv\.gz in the folders"):
+        fetch_italy(home)
+
+
+def test_an_italian_file_of_other_columns_is_named(home):
+    (home / "cfti5med.csv.gz").write_bytes(gzip.compress(b"nterr,lat\n1,2\n"))
+    with pytest.raises(ValueError, match="has no column intpq, lat_wgs84, lon, lon_wgs84, mm"):
+        fetch_italy(home)

@@ -48,8 +48,8 @@ def test_a_claim_is_judged_or_said_not_to_be(claim):
     assert verdict in ("holds", "holds in part", "does not hold")
     assert evidence.endswith(".")
     assert "nan" not in evidence
-    assert claim.finding({}) == ABSENT
-    assert claim.finding({claim.experiment: FRAMES[claim.experiment][:0]}) == ABSENT
+    assert claim.finding({}) == claim.absent
+    assert claim.finding({claim.experiment: FRAMES[claim.experiment][:0]}) == claim.absent
 
 
 def first_units(name, share):
@@ -259,6 +259,16 @@ CASES = [
         ("earthquake", "method == 'fcg_polynomial'", {"accuracy": 1.0}),
         ("earthquake", "method == 'fcg_polynomial'", {"accuracy": 0.0}),
     ),
+    (
+        "Not the paper's data, CFTI5Med: On the earthquake data the method",
+        ("earthquake-italy", "method == 'fcg_sigmoid'", {"accuracy": 1.0}),
+        ("earthquake-italy", "split == 'random' and method in @RIVALS", {"accuracy": 1.0}),
+    ),
+    (
+        "Not the paper's data, CFTI5Med: On the earthquake data the polynomial",
+        ("earthquake-italy", "method == 'fcg_polynomial'", {"accuracy": 1.0}),
+        ("earthquake-italy", "method == 'fcg_polynomial'", {"accuracy": 0.0}),
+    ),
 ]
 
 
@@ -353,7 +363,8 @@ def test_the_ledger_opens_a_report_with_the_claims_on_what_was_run(tmp_path):
     shown = section({"sim2": FRAMES["sim2"], "earthquake": FRAMES["earthquake"][:0]})
     texts = [[cell.text for cell in row] for row in shown.tables[0].rows]
     assert [row[4] for row in texts] == ["sim2", "sim2", "earthquake", "earthquake"]
-    assert texts[-1][2] == "not run"
+    assert texts[-1][2] == "not run: data not available"
+    assert "python -m paper run earthquake" in texts[-1][3]
     # Numbers name a claim whatever was run.
     assert texts[0][0] == "9"
     runner.run(EXPERIMENTS["samples"], "quick", tmp_path / "rows", stream=io.StringIO())

@@ -208,7 +208,15 @@ def test_sim4_says_where_a_scheme_never_reached_the_goal() -> None:
 
 def test_a_map_is_drawn_from_coordinates() -> None:
     places = np.array([[-120.0, 35.0], [-119.0, 36.0], [-90.0, 40.0]])
-    assert draw_map(places, places + 0.5, [1.0, -1.0, 1.0]).png.startswith(b"\x89PNG")
+    picture = draw_map(
+        places,
+        places + 0.5,
+        [1.0, -1.0, 1.0],
+        "map",
+        "Where.",
+    )
+    assert picture.png.startswith(b"\x89PNG")
+    assert picture.summary == "Where"
 
 
 # The whole report

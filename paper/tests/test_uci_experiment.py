@@ -187,7 +187,13 @@ def test_full_is_the_papers_protocol() -> None:
     units = Uci().units("full", "random")
     repetitions = {unit.repetition for unit in units if unit.split == "random"}
     assert repetitions == set(range(50))
-    assert {unit.grid for unit in units} == {"paper"}
+    assert {unit.grid for unit in units if unit.dataset != "Skin_NonSkin"} == {"paper"}
+
+
+def test_full_ends_within_a_week() -> None:
+    units = Uci().units("full", None)
+    assert {unit.grid for unit in units if unit.dataset == "Skin_NonSkin"} == {"thinned"}
+    assert sum(map(Uci().cost, units)) / 2 < 7 * 24 * 3600
 
 
 def test_a_split_that_is_asked_for_is_the_only_one() -> None:

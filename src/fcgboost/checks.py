@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numbers
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -27,11 +27,20 @@ from fcgboost.arrays import (
     namespace,
 )
 from fcgboost.clipping import FAR, NEAR
+from fcgboost.findings import Finding
 from fcgboost.tables.cells import is_missing
-from fcgboost.tables.columns import Column, NumberColumn
+from fcgboost.tables.columns import Column, NumberColumn, SkippedColumn
 from fcgboost.tables.inputs import are_plain, audience_of
-from fcgboost.tables.learning import learn_column, wanted_kinds
-from fcgboost.tables.opening import OpenedTable, as_array, is_table, open_table
+from fcgboost.tables.learning import IDS, LearnedColumn, learn_column, row_number, wanted_kinds
+from fcgboost.tables.opening import (
+    OpenedTable,
+    as_array,
+    closest,
+    frame_names,
+    is_frame,
+    is_table,
+    open_table,
+)
 
 #: A score of an estimator on rows and labels, larger is better.
 Scorer = Callable[..., float]
@@ -113,7 +122,8 @@ def check_matrix(estimator: BaseEstimator, X: Rows, *, reset: bool, name: str = 
     """
     X = as_array(to_host(X))
     table_columns = None if reset else estimator._table_columns_
-    if table_columns is not None or is_table(X) or (reset and lists_categories(estimator)):
+    is_read = table_columns is not None or is_table(X)
+    if is_read or (reset and (lists_categories(estimator) or _has_row_number(X))):
         return _check_table(
             estimator,
             X,
@@ -121,6 +131,7 @@ def check_matrix(estimator: BaseEstimator, X: Rows, *, reset: bool, name: str = 
             table_columns,
         )
     if reset:
+        left_out_of(estimator, frame_names(X))
         keep_table_columns(estimator, [])
     X = validate_data(
         estimator,
@@ -170,22 +181,50 @@ def _check_table(
         skip_check_array=True,
     )
     if not reset:
-        stray_text = estimator.stray_text
-        plain = [NumberColumn(name, stray_text=stray_text) for name in table.columns]
+        plain = [NumberColumn(name, stray_text=estimator.stray_text) for name in table.columns]
         return read_columns(table, table_columns or plain)
     kinds = wanted_kinds(estimator.categorical_features, list(table.columns), table.has_names)
-    learned = [
-        learn_column(
-            name,
-            values,
-            kind,
-            estimator.dayfirst,
-            estimator.stray_text,
-        )
-        for (name, values), kind in zip(table.columns.items(), kinds, strict=True)
-    ]
-    keep_table_columns(estimator, [(column, notes) for column, _, notes in learned])
+
+    def learn(leaves_out: Mapping[str, Collection[str]]) -> list[LearnedColumn]:
+        return [
+            learn_column(
+                name,
+                values,
+                kind,
+                estimator.dayfirst,
+                estimator.stray_text,
+                leaves_out.get(name, ()),
+            )
+            for (name, values), kind in zip(table.columns.items(), kinds, strict=True)
+        ]
+
+    learned = learn(left_out_of(estimator, frame_names(X)))
+    if all(isinstance(column, SkippedColumn) for column, _, _ in learned):
+        learned = learn({})
+    keep_table_columns(estimator, [(column, findings) for column, _, findings in learned])
     return np.column_stack([numbers for _, numbers, _ in learned])
+
+
+def left_out_of(estimator: BaseEstimator, names: Sequence[str]) -> dict[str, Collection[str]]:
+    """Return what is left out of each column of a frame, if it is that: ids, for example."""
+    kept = [] if estimator.keep_columns is None else estimator.keep_columns
+    if isinstance(kept, str) or not isinstance(kept, Iterable):
+        raise ValueError(f"keep_columns must be None or a list of names, got {kept!r}.")
+    for name in kept:
+        if name not in names:
+            close = closest(str(name), names)
+            hint = "" if close is None else f"; did you mean {close!r}?"
+            raise ValueError(f"keep_columns: X has no column {name!r}{hint}")
+    kinds = IDS
+    if not isinstance(estimator.cv, str | numbers.Integral | None):
+        # The user's folds may follow the order of the rows, and so does what counts them.
+        kinds -= {"row number"}
+    return {name: kinds for name in names if name not in kept}
+
+
+def _has_row_number(X: Rows) -> bool:
+    """Return whether a column of a frame of plain numbers looks like a row number."""
+    return is_frame(X) and any(row_number(X.iloc[:, j].to_numpy()) for j in range(X.shape[1]))
 
 
 def read_columns(table: OpenedTable, table_columns: Sequence[Column]) -> Array:
@@ -201,13 +240,19 @@ def lists_categories(estimator: BaseEstimator) -> bool:
 
 
 def keep_table_columns(
-    estimator: BaseEstimator, learned: Sequence[tuple[Column, list[str]]]
+    estimator: BaseEstimator, learned: Sequence[tuple[Column, list[Finding]]]
 ) -> None:
-    """Store how columns are read (None for plain numbers), and the notes on them."""
+    """Store how columns are read (None for plain numbers), and the findings on them."""
     table_columns = tuple(column for column, _ in learned)
-    notes = tuple(note for _, column_notes in learned for note in column_notes)
+    kept = [] if estimator.keep_columns is None else list(estimator.keep_columns)
+    findings = tuple(
+        finding
+        for column, of_column in learned
+        for finding in of_column
+        if finding.kind not in IDS or column.name not in kept
+    )
     is_plain = are_plain(table_columns)
-    vars(estimator).update(_table_columns_=None if is_plain else table_columns, notes_=notes)
+    vars(estimator).update(_table_columns_=None if is_plain else table_columns, findings_=findings)
 
 
 def takes_missing(estimator: BaseEstimator) -> bool:
@@ -295,8 +340,7 @@ def check_labels(
         for row, label in enumerate(labels.tolist()):
             is_text = isinstance(label, str | bytes)
             if not is_text and is_missing(label):
-                first = f"row {row + 1}"
-                raise ValueError(f"y has no label in {first}: drop such rows.")
+                raise ValueError(f"y has no label in row {row + 1}: drop such rows.")
     is_text = labels.dtype == object and len(labels) > 0 and isinstance(labels[0], str)
     if training_classes is None:
         assert_all_finite(labels, input_name="y")

@@ -73,7 +73,7 @@ class DaskFCGBoostClassifier(FCGBoostClassifier):
     Notes
     -----
     Rows are not divided into folds: ``dictionary="auto"`` means "fast", which holds one part out,
-    and `cv` is "auto" or None. `notes_` does not say which columns look like row numbers.
+    and `cv` is "auto" or None. `findings_` are about text, dates and ids only; row numbers stay.
 
     If a worker is lost, its partitions are loaded again and the fit continues. If the client's
     process is lost, so is the fit.
@@ -90,6 +90,7 @@ class DaskFCGBoostClassifier(FCGBoostClassifier):
         sample_weight: Weights = None,
         *,
         groups: Labels | None = None,
+        trusted: Labels | None = None,
         X_val: Rows = None,
         y_val: Labels | None = None,
         sample_weight_val: Weights = None,
@@ -105,7 +106,7 @@ class DaskFCGBoostClassifier(FCGBoostClassifier):
             The labels, in the partitions of X.
         sample_weight : like y, default=None
             Counts: a row of weight 2 is like two equal rows, one of weight 0 is left out.
-        groups : None
+        groups, trusted : None
             Not supported: there are no folds.
         X_val, y_val, sample_weight_val : like X, y and sample_weight, default=None
             Validation data, which judge members instead of a held-out part.
@@ -116,7 +117,7 @@ class DaskFCGBoostClassifier(FCGBoostClassifier):
         """
         with all_or_nothing(self) as twin:
             settings = resolve(twin, has_validation_data=X_val is not None)
-            check_supported(settings, groups)
+            check_supported(settings, groups, trusted)
             client = find_client(self.client)
             features = find_features(X, "X")
             learn_table_columns(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, Self
+from typing import TYPE_CHECKING, Literal, Self
 
 from numpy.typing import ArrayLike
 
@@ -16,7 +16,7 @@ from fcgboost.greedy.elimination import Removal
 from fcgboost.greedy.schemes import Scheme
 from fcgboost.losses import Loss
 from fcgboost.names import advised, with_advice
-from fcgboost.prediction import BaseFCGBoost, all_or_nothing
+from fcgboost.prediction import OUT_OF_FOLD, BaseFCGBoost, all_or_nothing, twin_of
 from fcgboost.selection.base import Selection
 from fcgboost.solvers import Solver
 from fcgboost.tables.columns import StrayText, left_out
@@ -27,10 +27,10 @@ from fcgboost.training.run import Job, prepare
 from fcgboost.training.settings import CrossValidation, resolve
 from fcgboost.training.time_limit import TimeLimit
 
-__all__ = ["FCGBoostClassifier"]
+if TYPE_CHECKING:
+    from fcgboost.auditing import Audit
 
-# Attributes that not every fit sets.
-_OUT_OF_FOLD = ("cv_results_", "oof_decision_function_", "oof_score_")
+__all__ = ["FCGBoostClassifier"]
 
 
 @with_advice
@@ -170,6 +170,10 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
     stray_text : {"error", "missing"}, default="error"
         What a text such as "unknown" is among numbers or dates, in fits (if at least 20 values and
         95 % of the column are numbers, or dates) and in predictions: an error, or a missing value.
+    keep_columns : list of str or None, default=None
+        Columns of a frame that are used even if they look like row numbers or ids, which are left
+        out otherwise: whole numbers that count the rows (unless `cv` is a splitter or an iterable,
+        which may follow them), and text of which no value occurs twice. Arrays keep all columns.
     metrics : str, callable, list of str, dict or None, default=None
         Scores of the training and held-out rows of each member to record for every step, in
         ``trace_.metrics`` or ``members_[i].trace.metrics``:
@@ -196,6 +200,10 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
         `scoring` (None is accuracy) of the out-of-fold values, with sample weights. The same rows
         chose ridge, steps and weights: the accuracy of 200 rows was up to 6.5 points too high, of
         1,000 up to 1.8, of 5,000 up to 0.6 (`python -m benchmarks.study_scores`). With folds only.
+    label_quality_ : ndarray of shape (n_samples,)
+        The probability that each label, as given, is the true one, by members that have not seen
+        the row and the estimated rates of wrong labels (see `audit`); class weights are undone. NaN
+        for rows that no fold holds out, or with a label that is no class. With folds only.
     cv_results_ : dict of ndarray
         The scores of kinds of members ("param_dictionary"), ridges ("param_l2") and steps
         ("param_max_iter", the mean over folds): "split<i>_test_score", "mean_test_score",
@@ -227,8 +235,12 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
     columns_ : tuple of Column
         How each column of X was read (`NumberColumn` or `CategoryColumn`), and encoded for the
         first member that uses it; empty for sparse X.
+    findings_ : tuple of Finding
+        What may not be what it seems: columns that are left out, that alone predict the label or
+        hold one value, rows that differ in the label alone, labels that look alike. A `Finding` has
+        a `kind`, `columns`, `rows` (some, from 0) and a `text`.
     notes_ : tuple of str
-        Remarks on columns that may not be what they seem.
+        The same in sentences, which count rows from 1.
     about_ : dict
         Metadata from the model file, for a loaded model; otherwise empty.
 
@@ -252,7 +264,7 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
     """
 
     # Requested unless said otherwise, as scikit-learn's splitters do.
-    __metadata_request__fit = {"groups": True}  # noqa: RUF012 - not a field
+    __metadata_request__fit = {"groups": True, "trusted": True}  # noqa: RUF012 - not a field
 
     dictionary: str | Dictionary = "auto"
     loss: str | Loss = "squared_hinge"
@@ -285,6 +297,7 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
     categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype"
     dayfirst: bool | None = None
     stray_text: StrayText = "error"
+    keep_columns: Sequence[str] | None = None
     metrics: Metrics = None
 
     @advised
@@ -296,6 +309,7 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
         sample_weight: Weights = None,
         *,
         groups: ArrayLike | None = None,
+        trusted: ArrayLike | None = None,
         X_val: Rows | None = None,
         y_val: Labels | None = None,
         sample_weight_val: Weights = None,
@@ -311,6 +325,9 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
         groups : array-like of shape (n_samples,), default=None
             Rows of a group are held out together, by folds or `validation_fraction`; an iterable
             of splits may divide them. Where nothing is held out, groups are an error.
+        trusted : array-like of bool of shape (n_samples,), default=None
+            Rows whose labels are certain: `label_quality_` is 1, and rates of wrong labels count
+            them as right. The model does not depend on it. Without folds it is an error.
         X_val, y_val, sample_weight_val : like X, y and sample_weight, default=None
             Validation data, which judge members instead of folds.
 
@@ -340,6 +357,7 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
                     X,
                     y,
                     groups,
+                    trusted,
                 )
                 try_metrics(settings, data)
                 # Scoring callbacks hand all metadata to scorers, which know no groups.
@@ -348,13 +366,32 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
                 twin._follow(job, arguments, limit)
         return self
 
+    def audit(self, X: Rows, y: Labels) -> Audit:
+        """Say which labels of the training rows are suspicious, why, and how many are wrong.
+
+        Parameters
+        ----------
+        X, y : as in fit
+            The training rows, in the same order.
+
+        Returns
+        -------
+        Audit
+        """
+        from fcgboost.auditing import audit_of  # not needed for fits
+
+        self._fitted()
+        return audit_of(twin_of(self), X, y)
+
     def _follow(
         self, job: Job, arguments: dict[str, object], limit: TimeLimit | None = None
     ) -> None:
         """Run a fit and set the fitted attributes."""
-        for name in _OUT_OF_FOLD:
+        for name in ("cv_results_", *OUT_OF_FOLD):
             self.__dict__.pop(name, None)
         self.__dict__.update(job.run(self.stopping_rules(), arguments, limit))
-        self.notes_ = (*vars(self).get("notes_", ()), *job.notes)
+        self.findings_ += tuple(job.findings)
         if self._table_columns_ is not None:
-            self.notes_ += tuple(left_out(self.columns_))
+            are_said = {finding.columns for finding in self.findings_ if finding.kind == "text"}
+            others = left_out(self.columns_)
+            self.findings_ += tuple(f for f in others if f.columns not in are_said)

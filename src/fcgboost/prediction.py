@@ -31,6 +31,7 @@ from fcgboost.arrays import (
 )
 from fcgboost.calibration import PowerLink, has_probability, labels_of, probabilities_of
 from fcgboost.files import write_whole
+from fcgboost.findings import Finding
 from fcgboost.greedy.path import Trace
 from fcgboost.losses import Loss
 from fcgboost.members import Member, Members, decision_of, staged_decision_of
@@ -47,6 +48,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T", bound="BaseFCGBoost")
 Method = TypeVar("Method")
+#: What the folds say of a model; not every fit sets it.
+OUT_OF_FOLD = ("oof_decision_function_", "oof_score_", "label_quality_", "_judged_labels_")
 # Where a member has what an attribute of the classifier is for a single path.
 _OF_MEMBERS = {
     "atoms_": "model.atoms",
@@ -71,7 +74,7 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
     loss: str | Loss
     classes_: ClassLabels
     members_: tuple[Member, ...]
-    notes_: tuple[str, ...]
+    findings_: tuple[Finding, ...]
     # The theory's number of steps for the training data.
     _k0_: int
     link: str
@@ -188,6 +191,12 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
                 "saved only. Use sklearn.inspection.permutation_importance."
             )
         return loaded.importances.copy()
+
+    @property
+    def notes_(self) -> tuple[str, ...]:
+        """What users should know, in sentences."""
+        self._fitted()
+        return tuple(map(str, self.findings_))
 
     @property
     def about_(self) -> dict[str, Any]:
@@ -384,7 +393,7 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
             short.members_ = Members(
                 member.truncated(k if is_path else min(k, member.n_iter)) for member in members
             )
-            for name in ("oof_decision_function_", "oof_score_"):
+            for name in OUT_OF_FOLD:
                 short.__dict__.pop(name, None)
         return short
 

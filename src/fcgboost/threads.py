@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar, copy_context
+from copy import copy
 from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 from typing import Any, Generic, TypeVar
@@ -47,6 +48,30 @@ class cached(Generic[T]):  # noqa: N801, as functools.cached_property
             return self  # type: ignore[return-value]
         value = vars(instance)[self._name] = self._function(instance)
         return value
+
+
+#: How many threads may share the work that runs here.
+_n_threads: ContextVar[int] = ContextVar("_n_threads", default=1)
+
+
+class Copies(Generic[T]):
+    """An object with work space, and copies of it for threads that find it in use."""
+
+    def __init__(self, first: T) -> None:
+        self._first = first
+        self._free = deque([first])
+
+    @contextmanager
+    def lent(self) -> Iterator[T]:
+        """Lend one that nobody else uses meanwhile."""
+        try:
+            one = self._free.pop()
+        except IndexError:
+            one = copy(self._first)
+        try:
+            yield one
+        finally:
+            self._free.append(one)
 
 
 class _Inside:
@@ -90,6 +115,7 @@ class SharedThreads:
     def ours(self, n_threads: int = 1) -> Iterator[None]:
         """Keep the BLAS to one thread, and let our own library use so many."""
         mark = _Inside()
+        before = _n_threads.get()
         try:
             with self._lock:
                 self._inside.add(mark)
@@ -99,8 +125,10 @@ class SharedThreads:
                 for library, _ in self._before:
                     library.set_num_threads(1)
                 _kernels.library().fcg_open_pool(n_threads)
+            _n_threads.set(n_threads)
             yield
         finally:
+            _n_threads.set(before)
             with self._lock:
                 self._inside.discard(mark)
                 if not self._inside:
@@ -247,16 +275,18 @@ def check() -> None:
 def each(
     work: Callable[[Piece], T],
     pieces: Sequence[Piece],
-    n_threads: int,
+    n_threads: int | None = None,
     n_at_once: int | None = None,
 ) -> list[T]:
     """Work on independent pieces in threads; return the results in the order of the pieces.
 
+    Without a number of threads these are those of the fit that runs.
     A piece may have its own pieces: all together use at most as many threads as the outermost work,
     also where fewer of its own pieces may run at once.
     After an error or an interrupt the other pieces end where they `check`. The threads end with the
     work: those of a pool, and its locks, survive neither forks nor interrupts.
     """
+    n_threads = n_threads or _n_threads.get()
     n_workers = min(n_threads, len(pieces), n_at_once or n_threads)
     if n_workers <= 1:
         return [work(piece) for piece in pieces]

@@ -1,6 +1,7 @@
 """`fcgboost fit`: from a file to a model, and what it says about it."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -208,8 +209,8 @@ def test_what_became_of_odd_columns_is_said(
     )
     said = capsys.readouterr().err
     assert 'Column a: stray text in 1 cell counts as missing (row 8: "unknown")' in said
-    assert "'id' is left out: its values do not help to predict." in said
-    assert "'n' looks like a row number" in said
+    assert "'id' is left out: no value occurs twice." in said
+    assert "'n' is left out: it counts the rows." in said
     table["town"] = "Mars"
     table.loc[3, "a"] = "not known"
     table.to_csv(tmp_path / "t.csv", index=False)
@@ -252,7 +253,27 @@ def test_row_numbers_are_found_among_numbers_alone(
     table.assign(n=range(len(table))).to_csv(tmp_path / "t.csv", index=False)
     command = ["fit", tmp_path / "t.csv", "--target", "y", *GAUSS, "--out", tmp_path / "m.json"]
     assert run(*command, "--set", "max_iter=3") == 0
-    assert "'n' looks like a row number" in capsys.readouterr().err
+    assert "'n' is left out: it counts the rows." in capsys.readouterr().err
+    facts = run_json(capsys, *command, "--keep-column", "n", "--refit")
+    assert facts["findings"] == []
+    assert load_model(tmp_path / "m.json").keep_columns == ("n",)
+
+
+def test_rows_that_contradict_each_other_are_those_of_the_file(
+    small: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = read_exactly(small)
+    copies = table.iloc[20:60].assign(y=lambda rows: -rows["y"].astype(float))
+    pd.concat([table, copies]).to_csv(tmp_path / "t.csv", index=False)
+    command = ["fit", tmp_path / "t.csv", "--target", "y", *GAUSS, "--out", tmp_path / "m.json"]
+    assert run(*command, "--set", "max_iter=3") == 0
+    said = re.findall(r"equal others but for the label.*", capsys.readouterr().err)
+    assert len(said) == 1
+    rows = list(map(int, re.findall(r"\d+", said[0])))
+    assert len(rows) == 3
+    [finding] = load_model(tmp_path / "m.json").findings_
+    assert [row + 1 for row in finding.rows[:3]] == rows
+    assert set(finding.rows) <= {*range(20, 60), *range(len(table), len(table) + 40)}
 
 
 def test_what_columns_are_can_be_set(tmp_path: Path) -> None:

@@ -71,7 +71,7 @@ def test_inspect_names_columns_levels_and_features(
     assert facts["classes"] == ["no", "yes"]
     columns = {column["name"]: column for column in facts["columns"]}
     assert columns["town"]["levels"] == ["Aachen", "Bonn, North", 'Köln "am Rhein"']
-    assert columns["id"]["treatment"] == "left out: its values do not help to predict"
+    assert columns["id"]["treatment"] == "left out: no value occurs twice"
     assert columns["age"]["treatment"].endswith(" if missing) and age is missing")
     assert sum(facts["influence"].values()) == pytest.approx(1.0)
     assert max(facts["influence"], key=facts["influence"].get) in ("age", "town")
@@ -79,7 +79,7 @@ def test_inspect_names_columns_levels_and_features(
     text = capsys.readouterr().out
     assert "town=Bonn, North = 1" in text
     assert "town=Bonn, North = 0" not in text
-    assert "left out: its values do not help to predict" in text
+    assert "left out: no value occurs twice" in text
 
 
 @pytest.mark.parametrize("multiclass", [False, True])

@@ -45,7 +45,7 @@ def test_the_page_lies_beside_the_model_and_shows_the_rows_of_the_file(
     expected = load_model(model).decision_function(table.drop(columns="churned"))
     np.testing.assert_array_equal(loaded.decision_function(X), expected)
     assert y.tolist() == table["churned"].tolist()
-    assert row == 3
+    assert row == 2
     # What was there is replaced.
     (tmp_path / "m.html").write_text("before")
     assert run("report", model, folder / "test.csv") == 0

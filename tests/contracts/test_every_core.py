@@ -16,9 +16,12 @@ from sklearn.datasets import make_classification
 from sklearn.metrics import make_scorer
 
 from fcgboost import FCGBoostClassifier, TreeDictionary, members, threads
+from fcgboost.calibration import HeldOut, fit_link
 from fcgboost.designs.devices import HostDevice
 from fcgboost.designs.memory import MemoryDesign
+from fcgboost.designs.moments import moments_of
 from fcgboost.dictionaries import ReluDictionary, UnionDictionary
+from fcgboost.dictionaries.bins import bin_rows
 from fcgboost.losses import Square
 from fcgboost.threads import allowed, shared
 from fcgboost.training.fit import Fit
@@ -107,6 +110,32 @@ def test_the_number_of_threads_changes_no_bit_of_many_rows(case: str) -> None:
     assert all(found == expected for found in others)
 
 
+@pytest.mark.parametrize("dictionary", ["relu", "gauss", "tree", "fast"])
+def test_classes_share_the_threads_of_a_path(
+    dictionary: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    n_classes = 5
+    X, y = problem(6_000, n_classes)
+    numbers = []
+    each = MemoryDesign.each
+
+    def recorded(design: MemoryDesign, work: Any, pieces: Any) -> list[Any]:
+        numbers.append(len(pieces))
+        return each(design, work, pieces)
+
+    monkeypatch.setattr(MemoryDesign, "each", recorded)
+    options: dict[str, Any] = {"max_iter": 6, "random_state": 0, "validation_fraction": 0.25}
+    if dictionary != "fast":
+        options["selection"] = "learned"
+    expected, *others = (
+        words_of(FCGBoostClassifier(dictionary, n_jobs=n, **options).fit(X, y), X)
+        for n in (1, 2, 3, 7)
+    )
+    assert all(found == expected for found in others)
+    # A proposal and a correction in each step of each fit.
+    assert numbers.count(n_classes) >= 4 * 2 * 6
+
+
 @pytest.mark.parametrize("weighting", ["ones", "integers", "any"])
 @pytest.mark.parametrize(
     "trees",
@@ -143,6 +172,27 @@ def test_trees_grow_alike_on_any_number_of_threads(trees: TreeDictionary, weight
             np.testing.assert_array_equal(grower.leaves[is_counted], leaves)
 
 
+def test_passes_over_all_rows_are_shared_and_change_no_bit() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((70_000, 8)) + 1e3
+    weights = rng.random(len(X))
+    decision = rng.standard_normal((len(X), 3))
+    judged = HeldOut(decision, (decision + 0.1).argmax(1), weights)
+    runs: list[list[Any]] = [[], [], [], []]
+    for n_threads, bits in zip((1, 2, 3, 7), runs, strict=True):
+        with shared.ours(n_threads):
+            moments = moments_of(X, weights)
+            bits += [moments.low, moments.high, moments.mean, moments.variance]
+            bits += [bin_rows(X, np.zeros(8, bool))[0].edges, fit_link([judged])]
+    expected = runs[0]
+    for found in runs[1:]:
+        assert found[-1] == expected[-1]
+        for other, array in zip(found[:-1], expected[:-1], strict=True):
+            np.testing.assert_array_equal(other, array)
+    np.testing.assert_array_equal(expected[:2], [X.min(0), X.max(0)])
+    np.testing.assert_allclose(expected[2], np.average(X, 0, weights), rtol=1e-13)
+
+
 def test_members_rows_and_explanations_are_shared_among_threads(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -150,8 +200,10 @@ def test_members_rows_and_explanations_are_shared_among_threads(
     shares = []
     each = threads.each
 
-    def recorded(work: Any, pieces: Any, n_threads: int, *options: Any) -> Any:
-        shares.append((len(pieces), n_threads))
+    def recorded(work: Any, pieces: Any, n_threads: int | None = None, *options: Any) -> Any:
+        # Without a number they are those of the fit.
+        if n_threads is not None:
+            shares.append((len(pieces), n_threads))
         return each(work, pieces, n_threads, *options)
 
     monkeypatch.setattr(threads, "each", recorded)
@@ -227,6 +279,10 @@ def test_scores_and_parts_of_users_meet_one_member_at_a_time() -> None:
         FCGBoostClassifier(**options, **case).fit(X, y)
         assert idents == {threading.get_ident()}
         idents.clear()
+    # Classes are corrected one after the other, too.
+    X, y = problem(6_000, 3)
+    FCGBoostClassifier("relu", loss=Loss(), n_jobs=4, max_iter=3, random_state=0).fit(X, y)
+    assert idents == {threading.get_ident()}
     assert not resolve(FCGBoostClassifier(**options), False).runs_users_code
     family = type("Relu", (ReluDictionary,), {"__module__": "elsewhere"})()
     assert resolve(FCGBoostClassifier(UnionDictionary([family])), False).runs_users_code

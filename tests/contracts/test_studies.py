@@ -3,11 +3,13 @@
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from benchmarks import few_rows, model_sizes, study_members, study_scores
+from benchmarks import few_rows, model_sizes, study_findings, study_members, study_scores
 from benchmarks.data import make_rows
 from fcgboost import FCGBoostClassifier
+from paper.data.tables import LabelledFrame
 
 
 def cells_of(line: str) -> list[str]:
@@ -107,3 +109,11 @@ def test_small_sets_give_the_table_of_members(
     assert re.fullmatch(r"[+-]\d+\.\d{2} ± \d+\.\d{2}", again[2])
     part = study_members.deal_small("heart", 100)
     assert (len(part.y), len(part.y_test)) == (50, 50)
+
+
+def test_the_search_for_findings_takes_a_share_of_a_fit_and_says_what_it_found() -> None:
+    assert 0.0 < study_findings.share(100, "fast") < 1.0
+    y = np.arange(100) % 2
+    frame = pd.DataFrame({"x": np.sin(np.arange(100)), "copy": y})
+    said = study_findings.said(LabelledFrame(frame, y))
+    assert [(finding.kind, finding.columns) for finding in said] == [("leak", ("copy",))]

@@ -96,7 +96,7 @@ def test_columns_of_a_table_are_fields_and_numbers_alone_an_array() -> None:
     table = to_c(case("whole_auto_3").model, precision="float", name="m")
     for field in ("float x_age;", "double x_seen;", "const char *x_city;", "const char *x_zone;"):
         assert f"    {field} /* " in table
-    assert '/* "key" is not used: "there is nothing to learn from it" */' in table
+    assert '/* "key" is not used: "no value occurs twice" */' in table
     assert "static inline int m_predict(const m_input *x)" in table
     for name in ("early_auto", "later_relu", "early_tree"):
         text = to_c(case(name).model, name="m")

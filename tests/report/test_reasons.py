@@ -51,7 +51,7 @@ def test_the_worst_mistake_is_explained_unless_a_row_is_asked_for(
     assert "the mean decision value of the training rows" in section(page)
     (drawn,) = [a for tag, a in page.elements if str(a.get("alt")).startswith("Why row")]
     assert str(drawn["alt"]).startswith(f"Why row {worst[0]} is predicted as")
-    assert "Row 7 is predicted as" in section(show(model, *judged, row=7))
+    assert "Row 8 is predicted as" in section(show(model, *judged, row=7))
 
 
 def test_an_explanation_names_texts_dates_and_gaps(table_model: Any, show: Show) -> None:
@@ -99,8 +99,8 @@ def test_a_constant_and_a_large_model_have_their_page(
 def test_a_row_that_is_not_there_is_refused(
     model: FCGBoostClassifier, judged: tuple[Any, Any], tmp_path: Path
 ) -> None:
-    with pytest.raises(ValueError, match=r"row=251: there are 250 rows of data, which count from"):
-        write_model_report(tmp_path / "page.html", model, *judged, row=251)
+    with pytest.raises(ValueError, match=r"There is no row 251: the data have 250 rows"):
+        write_model_report(tmp_path / "page.html", model, *judged, row=250)
 
 
 def test_the_command_takes_the_number_of_a_row(
@@ -110,7 +110,7 @@ def test_the_command_takes_the_number_of_a_row(
     assert run(*command, "--row", 121) == 3
     told = capsys.readouterr().err
     assert len(told.splitlines()) == 1
-    assert "row=121: there are 120 rows of data, which count from 1." in told
+    assert "There is no row 121: the data have 120 rows." in told
     assert not (tmp_path / "r.html").exists()
     assert run(*command, "--row", 120) == 0
     assert "Why row 120 is predicted as" in (tmp_path / "r.html").read_text("utf-8")

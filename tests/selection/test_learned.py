@@ -22,6 +22,7 @@ from fcgboost.selection.learned import (
     _proposer,
     _search,
 )
+from fcgboost.threads import shared
 
 FAMILIES = {
     "relu": ReluDictionary(),
@@ -81,6 +82,21 @@ def test_compiled_and_generic_proposals_are_the_same(family, is_centered, n_rows
         np.testing.assert_allclose(compiled / size, expected / size, rtol=0, atol=1e-8)
         n_moved += not np.allclose(compiled[0], compiled[1])
     assert n_moved >= 3
+
+
+@each_family
+def test_threads_share_the_rows_of_a_proposal_and_change_no_bit(family):
+    data, residual, weights = make_data(5000, 4, 0)
+    selection, gain = LearnedCandidates(32, 8, 0.3, 4500), Gain(0.1, True, 1.0)
+    proposer = _proposer(family, selection, data)
+    expected = DrawnByLibrary(family, selection, data).propose(residual, weights, gain, 1)
+    atoms = []
+    for n_threads in (1, 2, 3, 7):
+        with shared.ours(n_threads):
+            atoms.append(proposer(residual, weights, gain, 1))
+    np.testing.assert_allclose(atoms[0], expected, rtol=1e-6, atol=1e-8)
+    for found in atoms[1:]:
+        np.testing.assert_array_equal(found, atoms[0])
 
 
 @each_family

@@ -12,6 +12,7 @@ from fcgboost.designs import columns as columns_module
 from fcgboost.losses import Square, SquaredHinge
 from fcgboost.solvers import NewtonSolver, Problem, newton
 from fcgboost.stopping import Status
+from fcgboost.threads import shared
 from tests.suites.designs import OwnSquaredHinge
 from tests.suites.reference import ridge_squared_hinge
 from tests.suites.solvers import empty_problem, make_problem, solve
@@ -342,3 +343,30 @@ def test_damping_shortens_a_direction() -> None:
         lengths.append(np.linalg.norm(direction))
     np.testing.assert_allclose(lengths[1], lengths[0], rtol=0.01)
     assert lengths[0] > 1.4 * lengths[2] > 2.0 * lengths[3]
+
+
+def test_threads_share_rows_and_columns_and_change_no_bit() -> None:
+    rng = np.random.default_rng(0)
+    # More than one part of the rows, and more than one tile of the columns.
+    m, k = 9_000, 70
+    A, y, weights = make_rows(rng, m, k)
+    shares = weights / weights.sum()
+    A /= np.sqrt(shares @ A**2)
+    start = 0.1 * rng.standard_normal(k)
+    # First new columns, then few rows that change, then many.
+    points = [start[:60], start, 1.001 * start, -3.0 * start]
+    runs = []
+    for n_threads in (1, 2, 3, 7):
+        sums = HingeSums(np.ascontiguousarray(A.T), y, shares)
+        bits = []
+        with shared.ours(n_threads):
+            for coef in points:
+                *found, state = sums.expand(coef)
+                assert_are_sums(found, A[:, : len(coef)], y, shares, coef)
+                bits += [*found, *state]
+            end = sums.newton(start, np.full(k, 1e-4), np.ones(k), 1.0, 1e-10, 50)
+            step = sums.step(np.append(start[:-1], 0.0), k - 1, False, 1e-4, None)
+        assert end[2] <= 1e-10
+        bits += [*end[:4], *end[4], step[0], step[1], *step[2]]
+        runs.append([np.asarray(value).tobytes() for value in bits])
+    assert runs[1:] == runs[:1] * 3

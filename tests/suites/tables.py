@@ -21,7 +21,7 @@ class Encoder:
         for name, values in open_table(X, min_rows=2).columns.items():
             column, cells, said = learn_column(name, values, dayfirst=self.dayfirst)
             columns.append(with_outputs(column, cells))
-            notes += said
+            notes += map(str, said)
         self.columns_, self.notes_ = tuple(columns), tuple(notes)
         return self
 

@@ -82,7 +82,7 @@ def test_a_column_of_days_reads_texts_and_numbers() -> None:
     texts = np.array(["1970-01-02", "1970-01-01T12:00:00+00:00", "2.25", ""], dtype=object)
     assert encode(column, texts)[:, 0].tolist() == [1.0, 0.5, 2.25, 0.0]
     assert encode(column, np.array([3.0, NAN]))[:, 0].tolist() == [3.0, 0.0]
-    with pytest.raises(ValueError, match=r"Column 'a', row 1.*'soon' is not a date"):
+    with pytest.raises(ValueError, match=r"Column 'a', row 1: .*'soon' is not a date"):
         column.read(np.array(["soon"], dtype=object))
 
 
@@ -167,14 +167,14 @@ def test_a_number_column_reads_texts_that_are_numbers() -> None:
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        (["1", "2", "x"], "Column 'a', row 3.*'x' is not a number"),
-        ([1.0, np.inf, 2.0], "Column 'a', row 2.*inf is infinite"),
-        (["1", "-inf", "2"], "Column 'a', row 2.*'-inf' is infinite"),
-        (pd.Series([1, 10**400, 2], dtype=object), "Column 'a', row 2.*is infinite"),
-        (["1_000", "1", "1"], "Column 'a', row 1.*'1_000' is not a number"),
-        ([1, datetime.time(2), 3], "Column 'a', row 2.*is not a number"),
+        (["1", "2", "x"], "Column 'a', row 3: .*'x' is not a number"),
+        ([1.0, np.inf, 2.0], "Column 'a', row 2: .*inf is infinite"),
+        (["1", "-inf", "2"], "Column 'a', row 2: .*'-inf' is infinite"),
+        (pd.Series([1, 10**400, 2], dtype=object), "Column 'a', row 2: .*is infinite"),
+        (["1_000", "1", "1"], "Column 'a', row 1: .*'1_000' is not a number"),
+        ([1, datetime.time(2), 3], "Column 'a', row 2: .*is not a number"),
         ([1, {"b": 2}, 3], "Column 'a' cannot be read .row 2 holds several values, .'b': 2"),
-        (pd.to_datetime(["2020-01-01"] * 3), "Column 'a', row 1.*is not a number"),
+        (pd.to_datetime(["2020-01-01"] * 3), "Column 'a', row 1: .*is not a number"),
     ],
 )
 def test_what_is_no_number_is_named(values, message) -> None:
@@ -184,7 +184,7 @@ def test_what_is_no_number_is_named(values, message) -> None:
 
 
 def test_infinity_is_refused_when_fitting() -> None:
-    with pytest.raises(ValueError, match=r"Column 'x1', row 3.*-inf is infinite"):
+    with pytest.raises(ValueError, match=r"Column 'x1', row 3: .*-inf is infinite"):
         Encoder().fit(np.array([[1.0, 2.0], [3.0, 4.0], [5.0, -np.inf]]))
 
 

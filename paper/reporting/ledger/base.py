@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-Verdict = Literal["holds", "holds in part", "does not hold", "too few repetitions", "not run"]
+Verdict = Literal[
+    "holds",
+    "holds in part",
+    "does not hold",
+    "too few repetitions",
+    "not run",
+    "not run: data not available",
+]
 Frames = Mapping[str, "DataFrame"]
 
 
@@ -44,18 +51,21 @@ class Claim:
         From the experiment's rows to a finding; None where rows that it needs are absent.
     is_implied : bool
         Whether the paper takes it for granted rather than says it.
+    absent : Finding
+        What is found where there are no rows.
     """
 
     text: str
     experiment: str
     judge: Judge
     is_implied: bool = False
+    absent: Finding = ABSENT
 
     def finding(self, frames: Frames) -> Finding:
         """Judge the claim by what is there."""
         frame = frames.get(self.experiment)
         found = None if frame is None or frame.empty else self.judge(frame)
-        return found or ABSENT
+        return found or self.absent
 
 
 def needs(column: str, **values: Sequence[object]) -> Callable[[Judge], Judge]:

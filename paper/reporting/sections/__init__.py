@@ -28,6 +28,7 @@ from paper.reporting.sections import (
     sim2,
     sim3,
     sim4,
+    sizes,
     tables,
     uci,
 )
@@ -46,8 +47,10 @@ WRITERS: Mapping[str, Writer] = {
     "sim2": sim2.write,
     "sim3": sim3.write,
     "sim4": sim4.write,
+    "sizes": sizes.write,
     "uci": uci.write,
     "earthquake": earthquake.write,
+    "earthquake-italy": earthquake.write_italy,
     "rates": rates.write,
     "contest": contest.write,
     "robustness": robustness.write,

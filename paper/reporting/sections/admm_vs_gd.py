@@ -62,7 +62,7 @@ def _gaps(race: DataFrame) -> Picture:
         "medians over repetitions. m = 1000, 15 Gauss atoms of width 0.1, 30 % uniform noise, "
         "λ = 0."
     )
-    return figures.finish(figure, "admm-vs-gd", caption)
+    return figures.finish(figure, "admm-vs-gd", caption, printed="Figure 2")
 
 
 def _seconds(race: DataFrame) -> Table:

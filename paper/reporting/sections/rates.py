@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -48,8 +48,11 @@ _THEORY_LOSS = "−1/2"
 
 def write(frame: DataFrame, facts: Mapping[str, Any]) -> Body:
     """Draw and fit excess risks against m, then against k."""
-    size, steps = (frame[frame["kind"] == kind] for kind in ("size", "steps"))
+    size, chosen, steps = (frame[frame["kind"] == kind] for kind in ("size", "chosen", "steps"))
     tables, pictures = [], []
+    if len(size) and len(chosen):
+        pictures.append(_theory(size, chosen))
+        tables.append(_chosen(size, chosen))
     if len(size):
         pictures += [_sizes(size, column) for column in _COLUMNS]
         tables.append(_slopes(size))
@@ -72,6 +75,122 @@ def _cases(frame: DataFrame) -> Iterator[tuple[str, str, str, DataFrame]]:
             own = part[part["dictionary"] == name]
             for correction in present(_CORRECTIONS, own, "correction"):
                 yield problem, name, correction, own[own["correction"] == correction]
+
+
+class Rate(NamedTuple):
+    """An exponent that is proved, how its line is drawn, and what the legend calls it."""
+
+    exponent: float
+    line: str
+    name: str
+
+
+_WITHOUT = Rate(-1 / 4, ":", "proved without the noise condition: −1/4")
+_PROVED = {
+    "simulation": (_WITHOUT, Rate(-1 / 2, "--", "proved with it, q = ∞: −1/2")),
+    "smooth": (_WITHOUT, Rate(-1 / 3, "-.", "proved with it, q = 1: −1/3")),
+}
+_K_AT = {"size": "k = k₀", "chosen": "k chosen by validation"}
+
+
+def _theory(size: DataFrame, chosen: DataFrame) -> Picture:
+    """Draw the excess risk without a ridge, as in the theorems, and the rates that they prove."""
+    figure, axes = figures.panels(1, 2, 4.2, sharey=True)
+    for ax, (problem, title) in zip(axes[0], PROBLEMS.items(), strict=True):
+        for kind, frame in zip(_K_AT, (size, chosen), strict=True):
+            rows = frame[(frame["problem"] == problem) & (frame["correction"] == "exact")]
+            for name in present(tuple(DICTIONARY_STYLES), rows, "dictionary"):
+                _risks(ax, rows[rows["dictionary"] == name], name, kind)
+        _bounds(ax, size[size["problem"] == problem], problem)
+        ax.set(title=title, xlabel="m / ln m (log scale)")
+        figures.log_scales(ax)
+        ax.tick_params(which="minor", labelleft=False, labelbottom=False)
+        figures.label_heights(ax)
+    axes[0][0].set_ylabel("excess risk (log scale)")
+    caption = (
+        "The excess risk falls faster than is proved: steeper than the grey lines. Full "
+        "correction without a ridge, as in the theorems; means over repetitions. Only the slopes "
+        "of the lines are the theory's, their heights are arbitrary."
+    )
+    return figures.finish(figure, "rates-theory", caption, n_columns=2)
+
+
+def _risks(ax: Axes, rows: DataFrame, name: str, kind: str) -> None:
+    """Draw mean excess risks of a dictionary: filled at k0, hollow where validation chose."""
+    found = summaries(rows, ["n_samples"], "excess_risk")
+    style = style_of(DICTIONARY_STYLES, name)
+    ax.plot(
+        growth(list(found)),
+        [point.mean for point in found.values()],
+        color=style.color,
+        marker=style.marker,
+        markersize=5,
+        markerfacecolor=style.color if kind == "size" else "white",
+        linewidth=1.0,
+        label=f"{style.label}, {_K_AT[kind]}",
+    )
+
+
+def _bounds(ax: Axes, rows: DataFrame, problem: str) -> None:
+    """Draw the proved slopes, above the highest point of the smallest m."""
+    if rows.empty:
+        return
+    ends = growth([rows["n_samples"].min(), rows["n_samples"].max()])
+    smallest = rows[rows["n_samples"] == rows["n_samples"].min()]
+    height = 1.3 * smallest.groupby(["dictionary", "correction"])["excess_risk"].mean().max()
+    for rate in _PROVED[problem]:
+        ax.plot(
+            ends,
+            height * (ends / ends[0]) ** rate.exponent,
+            color="#777777",
+            linestyle=rate.line,
+            linewidth=1.6,
+            label=rate.name,
+        )
+
+
+def _chosen(size: DataFrame, chosen: DataFrame) -> Table:
+    """Compare the k that validation chooses with k0, at the largest m."""
+    m = int(size["n_samples"].max())
+    rows, counts = [], []
+    for problem, name, correction, part in _cases(chosen[chosen["n_samples"] == m]):
+        theirs = size[
+            (size["n_samples"] == m)
+            & (size["problem"] == problem)
+            & (size["dictionary"] == name)
+            & (size["correction"] == correction)
+        ]
+        counts.append(len(part))
+        rows.append(
+            row(
+                PROBLEMS.get(problem, problem),
+                label_of(DICTIONARY_STYLES, name),
+                label_of(CORRECTION_STYLES, correction),
+                number(summarize(theirs["k"]).mean, 0),
+                plus_minus(summarize(part["k"]), 0),
+                plus_minus(summarize(theirs["excess_risk"]), 4),
+                plus_minus(summarize(part["excess_risk"]), 4),
+            )
+        )
+    return Table(
+        f"Excess risk at k₀, and at the k that a fifth of the rows chooses up to 5 k₀; m = {m}.",
+        (
+            "problem",
+            "dictionary",
+            "correction",
+            "k₀",
+            "chosen k",
+            "excess at k₀",
+            "excess at the chosen k",
+        ),
+        tuple(rows),
+        (
+            repetitions(counts),
+            "Where k is chosen, fewer rows are left for the fit, and beyond m = 4,000 a fresh "
+            "sample of candidates is scored.",
+        ),
+        n_labels=3,
+    )
 
 
 def _sizes(size: DataFrame, column: str) -> Picture:

@@ -41,7 +41,13 @@ def _figure(frame: DataFrame) -> Picture:
         f"Training samples and the Bayes boundary. Flipped labels, {'; '.join(shares)}. The paper "
         f"prints 30 % uniform noise and {100 * PRINTED_SHARE:.1f} % outliers."
     )
-    return figures.finish(figure, "samples", caption, n_columns=3)
+    return figures.finish(
+        figure,
+        "samples",
+        caption,
+        n_columns=3,
+        printed="Figure 3",
+    )
 
 
 def _scatter(ax: Axes, part: DataFrame) -> None:

@@ -53,7 +53,7 @@ def _by_dictionary(frame: DataFrame) -> Picture:
         "Test error against the number of steps, full correction with λ = 1/m; mean and a band "
         "of one standard error. Dotted lines: k₀ and 5 k₀."
     )
-    return figures.finish(figure, "sim1-steps", caption)
+    return figures.finish(figure, "sim1-steps", caption, printed="Figure 4")
 
 
 def _by_correction(frame: DataFrame) -> Picture:

@@ -48,7 +48,7 @@ def _figure(frame: DataFrame) -> Picture:
     axes[0][0].set_ylim(bottom=0.0)
     axes[0][0].set_ylabel("test error (share of labels)")
     caption = "Test error against the number of candidates; mean and a band of one standard error."
-    return figures.finish(figure, "sim2-candidates", caption)
+    return figures.finish(figure, "sim2-candidates", caption, printed="Figure 5")
 
 
 def _table(frame: DataFrame, noise: str) -> Table:

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 #: How far above the published error counts as the same, unless two standard errors are more.
 CLOSE = 0.02
+#: The paper's tables.
+_PRINTED = {"uniform": "Table 1", "outlier": "Table 2"}
 _KEYS = ["noise", "level", "dictionary", "loss"]
 
 #: noise, level, dictionary, loss
@@ -143,6 +145,7 @@ def _table(frame: DataFrame, found: Mapping[Case, Summary], noise: str, correcti
         (repetitions(shown), "Marked: the best loss of a row, and the paper's bold figures."),
         groups=(("", 1), ("", 1), *((loss, 3) for loss in LOSS_NAMES.values())),
         n_labels=2,
+        printed=_PRINTED[noise],
     )
 
 

@@ -110,6 +110,7 @@ def _best(frame: DataFrame) -> Table:
             "Marked: the best of the paper's six schemes.",
         ),
         groups=(("", 1), ("test error", 3), ("training error", 3), ("distinct atoms", 3)),
+        printed="Table 3",
     )
 
 
@@ -217,7 +218,13 @@ def _curves(frame: DataFrame, setting: str, name: str) -> Picture:
         "of one standard error. Errors of the first steps beyond the frame are cut off. Where the "
         "bound of truncation never binds, it is the original scheme."
     )
-    return figures.finish(figure, name, caption, n_columns=3)
+    return figures.finish(
+        figure,
+        name,
+        caption,
+        n_columns=3,
+        printed="Figure 1",
+    )
 
 
 def _ceiling(part: DataFrame) -> float:

@@ -5,32 +5,18 @@
  * few rows become active or inactive: the Gram matrix and the gradient change by these rows and by
  * the new columns. Subtraction loses digits, so the sums are recomputed before that matters.
  */
-#include "kernels.h"
-#include "loss.h"
+#include "columns.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* Below this reciprocal condition number the normal equations lose too many digits. */
 static const double SAFE_CONDITION = 1e-10;
 static const double ARMIJO = 1e-4;
 /* Changes of the objective below this share of its terms are rounding. */
 static const double ROUNDING = 1e-15;
-/* If a column has lost all but this share of its squared norm, the sums are recomputed. */
-static const double LOSS = 1e-3;
-enum { TRIALS = 20, UPDATES = 64, BLOCK = 1 << 17 };
+enum { TRIALS = 20 };
 
 typedef fcg_columns columns;
-
-/* A point on a line from the last point of the columns. */
-typedef struct {
-    double *coef, *gradient;      /* (k,) */
-    double *f, *g, *h, *rest;     /* (m,) */
-    int64_t n_changed, *changed;  /* rows whose curvature differs */
-    double *rows;                 /* their columns, (k, n_changed); NULL if sums are recomputed */
-    double risk;
-} point;
 
 /* The work space of one call. */
 typedef struct {
@@ -39,180 +25,12 @@ typedef struct {
     int *integers;
 } room;
 
-static double *numbers(int64_t n) { return malloc((size_t)(n + 1) * sizeof(double)); }
-
-static int64_t *indices(int64_t n) { return malloc((size_t)(n + 1) * sizeof(int64_t)); }
-
-static void copy(int64_t n, const double *from, double *to) {
-    memcpy(to, from, (size_t)n * sizeof(double));
-}
-
-static void clear(int64_t n, double *x) { memset(x, 0, (size_t)n * sizeof(double)); }
-
-static double dot(int64_t n, const double *a, const double *b) {
-    double parts[4] = {0.0, 0.0, 0.0, 0.0};
-    int64_t i = 0;
-    for (; i + 4 <= n; i += 4)
-        for (int l = 0; l < 4; l++) parts[l] += a[i + l] * b[i + l];
-    for (; i < n; i++) parts[0] += a[i] * b[i];
-    return (parts[0] + parts[1]) + (parts[2] + parts[3]);
-}
-
-/* out = A x. */
-static void product(const columns *c, const double *x, double *out) {
-    int m = (int)c->m, k = (int)c->k, stride = 1;
-    double unit = 1.0, zero = 0.0;
-    if (k == 0) clear(c->m, out); /* BLAS would not write anything */
-    else c->blas->gemv("N", &m, &k, &unit, c->A, &m, x, &stride, &zero, out, &stride);
-}
-
-/* out = A[:, first:]^T x. */
-static void back(const columns *c, int64_t first, const double *x, double *out) {
-    int m = (int)c->m, k = (int)(c->k - first), stride = 1;
-    double unit = 1.0, zero = 0.0;
-    if (k > 0)
-        c->blas->gemv("T", &m, &k, &unit, c->A + first * c->m, &m, x, &stride, &zero, out, &stride);
-}
-
-/* Compute slopes and curvatures at f; return the risk. */
-static double pass(const columns *c, const double *restrict f, double *restrict g,
-                   double *restrict h, double *restrict losses) {
-    const double *restrict y = c->y, *restrict shares = c->shares;
-    for (int64_t i = 0; i < c->m; i++) {
-        double r = fcg_shortfall(c->is_hinge, y[i], f[i]);
-        losses[i] = r * r;
-        g[i] = shares[i] * (-2.0 * r);
-        h[i] = shares[i] * fcg_curvature(c->is_hinge, r);
-    }
-    return dot(c->m, shares, losses);
-}
-
-/* Copy some rows of all columns, one column after the other. */
-static void gather(const columns *c, int64_t n, const int64_t *rows, double *out) {
-    for (int64_t j = 0; j < c->k; j++, out += n)
-        for (int64_t i = 0; i < n; i++) out[i] = c->A[j * c->m + rows[i]];
-}
-
-static void note_peaks(columns *c) {
-    for (int64_t j = 0; j < c->k; j++)
-        if (c->gram[j * c->room + j] > c->peak[j]) c->peak[j] = c->gram[j * c->room + j];
-}
-
-/* Recompute the Gram matrix. */
-static int renew(columns *c) {
-    if (c->k == 0) return 0;
-    int64_t k = c->k, size = BLOCK / (k + 1) + 1, n = 0;
-    int64_t *rows = indices(size);
-    double *block = numbers(size * k), unit = 1.0;
-    int ld = (int)c->room, n_columns = (int)k;
-    if (rows && block) {
-        for (int64_t j = 0; j < k; j++) clear(k, c->gram + j * c->room);
-        for (int64_t i = 0; i <= c->m; i++) {
-            if (i < c->m && c->h[i] > 0.0) rows[n++] = i;
-            if (n && (n == size || i == c->m)) {
-                int n_rows = (int)n;
-                gather(c, n, rows, block);
-                for (int64_t j = 0; j < k; j++)
-                    for (int64_t r = 0; r < n; r++) block[j * n + r] *= sqrt(c->h[rows[r]]);
-                c->blas->syrk("U", "T", &n_columns, &n_rows, &unit, block, &n_rows, &unit, c->gram,
-                              &ld);
-                n = 0;
-            }
-        }
-        for (int64_t j = 0; j < k; j++) {
-            c->peak[j] = 0.0;
-            for (int64_t i = 0; i < j; i++) c->gram[i * c->room + j] = c->gram[j * c->room + i];
-        }
-        note_peaks(c);
-        c->n_updates = 0;
-    }
-    int status = rows && block ? 0 : -1;
-    free(rows), free(block);
-    return status;
-}
-
-/* Extend the sums to new columns; the Gram matrix by blocks of rows. */
-static int extend(columns *c) {
-    int64_t n_old = c->n_known, size = BLOCK / (c->k - n_old + 1) + 1;
-    int k = (int)c->k, n_new = (int)(c->k - n_old), m = (int)c->m, ld = (int)c->room;
-    double *weighted = numbers(size * n_new), unit = 1.0;
-    if (!weighted) return -1;
-    for (int64_t j = n_old; j < k; j++) {
-        clear(k, c->gram + j * c->room);
-        c->gradient[j] = dot(c->m, c->A + j * c->m, c->g);
-        c->coef[j] = c->peak[j] = 0.0;
-    }
-    for (int64_t i = 0; i < c->m; i += size) {
-        int n_rows = (int)(c->m - i < size ? c->m - i : size);
-        for (int64_t j = 0; j < n_new; j++)
-            for (int64_t r = 0; r < n_rows; r++)
-                weighted[j * n_rows + r] = c->h[i + r] * c->A[(n_old + j) * c->m + i + r];
-        c->blas->gemm("T", "N", &k, &n_new, &n_rows, &unit, c->A + i, &m, weighted, &n_rows, &unit,
-                      c->gram + n_old * c->room, &ld);
-    }
-    for (int64_t j = n_old; j < k; j++)
-        for (int64_t i = 0; i < n_old; i++) c->gram[i * c->room + j] = c->gram[j * c->room + i];
-    c->n_known = c->k;
-    note_peaks(c);
-    free(weighted);
-    return 0;
-}
-
 /* Whether this is the last point of the columns; new columns have coefficient 0. */
 static int is_here(const columns *c, const double *coef) {
     if (c->n_known == 0) return 0;
     for (int64_t j = 0; j < c->k; j++)
         if (coef[j] != (j < c->n_known ? c->coef[j] : 0.0)) return 0;
     return 1;
-}
-
-/* Update the Gram matrix by the rows that changed. */
-static int follow(columns *c, const point *to) {
-    int64_t n = to->n_changed, k = c->k;
-    int n_rows = (int)n, n_columns = (int)k, ld = (int)c->room;
-    double *weighted = numbers(n * k), unit = 1.0;
-    if (!weighted) return -1;
-    for (int64_t r = 0; r < n; r++) {
-        double step = to->h[to->changed[r]] - c->h[to->changed[r]];
-        for (int64_t j = 0; j < k; j++) weighted[j * n + r] = step * to->rows[j * n + r];
-    }
-    if (n) {
-        c->blas->gemm("T", "N", &n_columns, &n_columns, &n_rows, &unit, to->rows, &n_rows, weighted,
-                      &n_rows, &unit, c->gram, &ld);
-        c->n_updates++;
-    }
-    free(weighted);
-    return 0;
-}
-
-/* Move the columns to a point. */
-static int accept(columns *c, const point *to) {
-    int status = to->rows ? follow(c, to) : 0, is_lost = !to->rows || c->n_updates >= UPDATES;
-    copy(c->m, to->f, c->f), copy(c->m, to->g, c->g), copy(c->m, to->h, c->h);
-    copy(c->k, to->coef, c->coef), copy(c->k, to->gradient, c->gradient);
-    c->risk = to->risk;
-    for (int64_t j = 0; j < c->k; j++) is_lost |= c->gram[j * c->room + j] < LOSS * c->peak[j];
-    if (is_lost) return status ? status : renew(c);
-    note_peaks(c);
-    return status;
-}
-
-/* Compute slopes and curvatures at to->f, and gather the rows that changed if they are few enough
- * for updating the sums. */
-static int look_at(columns *c, point *to) {
-    int64_t n_active = 0, n = 0;
-    to->risk = pass(c, to->f, to->g, to->h, to->rest);
-    for (int64_t i = 0; i < c->m; i++) {
-        to->changed[n] = i;
-        n += to->h[i] != c->h[i], n_active += to->h[i] > 0.0;
-    }
-    to->n_changed = n;
-    free(to->rows), to->rows = NULL;
-    if (2 * to->n_changed > n_active) return 0;
-    to->rows = numbers(to->n_changed * c->k);
-    if (!to->rows) return -1;
-    gather(c, to->n_changed, to->changed, to->rows);
-    return 0;
 }
 
 static void drop_room(room *r) {
@@ -237,14 +55,14 @@ static int make_room(const columns *c, room *r) {
 static int go_to(columns *c, room *r, const double *coef) {
     point *to = &r->next;
     int is_first = c->n_known == 0;
-    if (!is_first && extend(c)) return -1;
-    product(c, coef, to->f);
+    if (!is_first && fcg_extend(c)) return -1;
+    fcg_product(c, coef, to->f);
     copy(c->k, coef, to->coef);
-    if (look_at(c, to)) return -1;
+    if (fcg_look_at(c, to, NULL, 0.0)) return -1;
     if (is_first) free(to->rows), to->rows = NULL;
-    back(c, 0, to->g, to->gradient);
+    if (fcg_back(c, to->g, to->gradient)) return -1;
     c->n_known = c->k, c->n_moves = 0;
-    return accept(c, to);
+    return fcg_accept(c, to);
 }
 
 /* Compute the Newton direction; return 0 if the normal equations are ill-conditioned. */
@@ -280,23 +98,36 @@ static double ridge_of(int64_t k, const double *penalty, const double *coef) {
     return total;
 }
 
+/* A point of the line, at a distance from the last point of the columns. */
+typedef struct {
+    const columns *c;
+    room *r;
+    double length;
+} line_point;
+
+static void set_gradient_of_column(void *context, int64_t j) {
+    const line_point *here = context;
+    const columns *c = here->c;
+    const room *r = here->r;
+    const point *to = &r->next;
+    const double *column = to->rows + j * to->n_changed;
+    double *gradient = to->gradient + j;
+    *gradient = c->gradient[j] + dot(to->n_changed, column, to->rest);
+    *gradient += here->length * dot(c->k, c->gram + j * c->room, r->direction);
+}
+
 /* Compute the gradient of the mean loss at a point of the line: that of the quadratic model, plus
  * the contribution of the rows that changed. */
-static void set_gradient(const columns *c, room *r, double length) {
+static int set_gradient(const columns *c, room *r, double length) {
     point *to = &r->next;
-    if (!to->rows) {
-        back(c, 0, to->g, to->gradient);
-        return;
-    }
+    if (!to->rows) return fcg_back(c, to->g, to->gradient);
     for (int64_t i = 0; i < to->n_changed; i++) {
         int64_t row = to->changed[i];
         to->rest[i] = to->g[row] - c->g[row] - length * (c->h[row] * r->along[row]);
     }
-    for (int64_t j = 0; j < c->k; j++) {
-        const double *column = to->rows + j * to->n_changed;
-        to->gradient[j] = c->gradient[j] + dot(to->n_changed, column, to->rest);
-        to->gradient[j] += length * dot(c->k, c->gram + j * c->room, r->direction);
-    }
+    line_point here = {c, r, length};
+    fcg_share_columns(c->k, c->k * (to->n_changed + c->k), set_gradient_of_column, &here);
+    return 0;
 }
 
 /* Find a step that halves the slope and lowers the objective; return 1 if there is one, 0 if there
@@ -305,12 +136,10 @@ static int search(columns *c, room *r, const double *penalty, double objective, 
     double slope = dot(c->k, r->gradient, r->direction);
     double shortest = 0.0, longest = INFINITY, length = 1.0;
     if (!(slope < 0.0)) return 0;
-    product(c, r->direction, r->along);
+    fcg_product(c, r->direction, r->along);
     for (int trial = 0; trial < TRIALS; trial++) {
         point *to = &r->next;
-        for (int64_t i = 0; i < c->m; i++) to->f[i] = c->f[i] + length * r->along[i];
-        if (look_at(c, to)) return -1;
-        set_gradient(c, r, length);
+        if (fcg_look_at(c, to, r->along, length) || set_gradient(c, r, length)) return -1;
         double new_slope = 0.0;
         for (int64_t j = 0; j < c->k; j++) {
             to->coef[j] = c->coef[j] + length * r->direction[j];
@@ -328,7 +157,7 @@ static int search(columns *c, room *r, const double *penalty, double objective, 
 
 int32_t fcg_look(fcg_columns *c, const double *coef) {
     room r;
-    if (is_here(c, coef)) return c->n_known == c->k ? 0 : extend(c);
+    if (is_here(c, coef)) return c->n_known == c->k ? 0 : fcg_extend(c);
     if (make_room(c, &r)) return -1;
     int status = go_to(c, &r, coef);
     drop_room(&r);
@@ -340,8 +169,8 @@ int32_t fcg_newton(fcg_columns *c, const double *penalty, const double *norms, d
     room r;
     int status = 0, n_iter = 0;
     if (make_room(c, &r)) return -1;
-    if (!is_here(c, coef) || c->n_moves > UPDATES) status = go_to(c, &r, coef);
-    else if (c->n_known < c->k) status = extend(c);
+    if (!is_here(c, coef) || c->n_moves > FCG_UPDATES) status = go_to(c, &r, coef);
+    else if (c->n_known < c->k) status = fcg_extend(c);
     while (!status) {
         double largest = 0.0, length = 0.0;
         for (int64_t j = 0; j < c->k; j++) {
@@ -356,7 +185,7 @@ int32_t fcg_newton(fcg_columns *c, const double *penalty, const double *norms, d
         if (!find_direction(c, &r, penalty, norms)) break;
         double slack = ROUNDING * (c->objective + scale * length);
         int outcome = search(c, &r, penalty, c->objective, slack);
-        status = outcome == 1 ? accept(c, &r.next) : outcome;
+        status = outcome == 1 ? fcg_accept(c, &r.next) : outcome;
         if (outcome != 1) break;
         c->n_moves++, n_iter++;
     }

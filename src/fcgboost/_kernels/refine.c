@@ -2,16 +2,19 @@
  *
  * The formulas are those of `selection/learned.py`, which serves any family. Rows are stored in
  * blocks, feature by feature, so that loops over the rows of a block become vector instructions.
- * Sums over rows are split into LANES partial sums, always in the same order.
+ * Sums over rows are split into LANES partial sums, always in the same order. Threads share the
+ * rows in parts that their number fixes, and the sums of parts are added up in order.
  */
 #include "exp.h"
-#include "kernels.h"
+#include "pool.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { BLOCK = FCG_BLOCK, LANES = 4 };
+/* The most parts of the rows, and their least rows. */
+enum { PARTS = 64, LEAST_ROWS = 1 << 11 };
 
 /* As many numbers as a register of newer processors holds. */
 typedef double vector __attribute__((vector_size(8 * LANES), aligned(8), may_alias));
@@ -23,9 +26,28 @@ typedef struct {
     double *residual, *weights; /* (n,) */
     double *radii;              /* |z|^2, (n,) */
     double *values;             /* the values of the atom, (n,) */
-    double *sums;               /* partial sums, (d + 1, LANES) */
+    double *sums;               /* partial sums, (n_parts, d + 2, LANES) */
     double active;              /* the sum of the weights */
 } rows;
+
+/* Return the rows of a part, which has whole blocks. */
+static int64_t rows_a_part(int64_t n) {
+    int64_t size = (n + PARTS * BLOCK - 1) / (PARTS * BLOCK) * BLOCK;
+    return size < LEAST_ROWS ? LEAST_ROWS : size;
+}
+
+static int64_t n_parts_of(int64_t n) { return (n + rows_a_part(n) - 1) / rows_a_part(n); }
+
+static int64_t end_of_part(int64_t n, int64_t part) {
+    int64_t end = (part + 1) * rows_a_part(n);
+    return end < n ? end : n;
+}
+
+/* Add the sums of all parts to those of the first. */
+static void add_parts(int64_t n_parts, int64_t n_sums, double *sums) {
+    for (int64_t part = 1; part < n_parts; part++)
+        for (int64_t i = 0; i < n_sums; i++) sums[i] += sums[part * n_sums + i];
+}
 
 /* The data that atoms are refined on, and the start of the refinement. */
 typedef struct {
@@ -133,14 +155,40 @@ static look_sums totals_of(const parts *sums) {
     return (look_sums){total_of(sums->dots), total_of(sums->firsts), total_of(sums->squares)};
 }
 
+/* What the parts of the rows share: some atoms, one after the other, and their sums. */
+typedef struct {
+    const problem *p;
+    const double *atoms;
+    int64_t n_atoms;
+    parts *sums; /* (n_parts, n_atoms) */
+} shared_atoms;
+
+/* Compute the sums of atoms; the values of a single one are kept. */
+static void look_at_part(void *context, int64_t part) {
+    const shared_atoms *all = context;
+    const rows *data = &all->p->data;
+    parts *sums = all->sums + part * all->n_atoms;
+    double values[BLOCK];
+    memset(sums, 0, (size_t)all->n_atoms * sizeof(parts));
+    for (int64_t at = part * rows_a_part(data->n); at < end_of_part(data->n, part); at += BLOCK)
+        for (int64_t k = 0; k < all->n_atoms; k++)
+            add_block(all->p, all->atoms + k * (data->d + 1), at / BLOCK,
+                      all->n_atoms == 1 ? data->values + at : values, sums + k);
+}
+
+/* Compute the sums of atoms, those of the first part being those of all. */
+static void look_at(const problem *p, int64_t n_atoms, const double *atoms, parts *sums) {
+    fcg_share(n_parts_of(p->data.n), look_at_part, &(shared_atoms){p, atoms, n_atoms, sums});
+    add_parts(n_parts_of(p->data.n), n_atoms * 3 * LANES, (double *)sums);
+}
+
 /* Compute the values of an atom and its sums. Returns its height: the logarithm of the gain minus
  * the penalty for moving away from the start. */
 static double look(const problem *p, const double *theta, look_sums *s) {
-    parts sums = {{0.0}, {0.0}, {0.0}};
+    parts sums[PARTS];
     double proximity = 0.0;
-    for (int64_t at = 0; at < p->data.n; at += BLOCK)
-        add_block(p, theta, at / BLOCK, p->data.values + at, &sums);
-    *s = totals_of(&sums);
+    look_at(p, 1, theta, sums);
+    *s = totals_of(sums);
     double score = score_of(p, *s);
     if (!(score > 0.0)) return -INFINITY;
     for (int64_t j = 0; j < p->data.d; j++) {
@@ -150,35 +198,48 @@ static double look(const problem *p, const double *theta, look_sums *s) {
     return 2.0 * log(score) - proximity;
 }
 
+/* What the derivatives of the log gain are made of. */
+typedef struct {
+    const problem *p;
+    double along, across, mean;
+} derivatives;
+
+/* Add up the derivatives in each value times (z, 1, |z|^2). */
+static void add_derivatives(void *context, int64_t part) {
+    const derivatives *all = context;
+    const rows *data = &all->p->data;
+    int64_t d = data->d;
+    double slopes[BLOCK], ones[BLOCK], *sums = data->sums + part * (d + 2) * LANES;
+    int is_gauss = all->p->search->family == FCG_GAUSS;
+    for (int i = 0; i < BLOCK; i++) ones[i] = 1.0;
+    for (int64_t i = 0; i < (d + 2) * LANES; i++) sums[i] = 0.0;
+    for (int64_t at = part * rows_a_part(data->n); at < end_of_part(data->n, part); at += BLOCK) {
+        const double *restrict g = data->values + at, *restrict r = data->residual + at;
+        const double *restrict w = data->weights + at, *Z = data->Z + at * d;
+        for (int i = 0; i < BLOCK; i++) {
+            double slope = r[i] * all->along - w[i] * (g[i] - all->mean) * all->across;
+            slope = is_gauss ? slope * g[i] : slope;
+            /* Where a ReLU atom is zero it has no slope, and a Gauss atom hardly has one. */
+            slopes[i] = g[i] > 0.0 ? slope : 0.0;
+        }
+        for (int64_t j = 0; j < d; j++) add_products(slopes, Z + j * BLOCK, sums + j * LANES);
+        add_products(slopes, ones, sums + d * LANES);
+        if (is_gauss) add_products(slopes, data->radii + at, sums + (d + 1) * LANES);
+    }
+}
+
 /* Compute the gradient of the log gain with respect to (w, b): sums of the derivatives in each
  * value times (z, 1). Returns the sum of these derivatives times |z|^2. */
 static double set_derivatives(const problem *p, look_sums s, double *slope) {
     const rows *data = &p->data;
-    int64_t d = data->d;
+    int64_t d = data->d, n_parts = n_parts_of(data->n);
     double along = 2.0 / (s.dot != 0.0 ? s.dot : 1.0);
     double across = 2.0 / (p->total_weight * size_of(p, s));
-    double mean = p->is_centered ? s.first / data->active : 0.0;
-    double derivatives[BLOCK], ones[BLOCK];
-    double spread[LANES] = {0.0}, *sums = data->sums;
-    int is_gauss = p->search->family == FCG_GAUSS;
-    memset(sums, 0, (size_t)((d + 1) * LANES) * sizeof(double));
-    for (int i = 0; i < BLOCK; i++) ones[i] = 1.0;
-    for (int64_t at = 0; at < data->n; at += BLOCK) {
-        const double *restrict g = data->values + at, *restrict r = data->residual + at;
-        const double *restrict w = data->weights + at, *Z = data->Z + at * d;
-        for (int i = 0; i < BLOCK; i++) {
-            double derivative = r[i] * along - w[i] * (g[i] - mean) * across;
-            derivative = is_gauss ? derivative * g[i] : derivative;
-            /* Where a ReLU atom is zero it has no slope, and a Gauss atom hardly has one. */
-            derivatives[i] = g[i] > 0.0 ? derivative : 0.0;
-        }
-        for (int64_t j = 0; j < d; j++)
-            add_products(derivatives, Z + j * BLOCK, sums + j * LANES);
-        add_products(derivatives, ones, sums + d * LANES);
-        if (is_gauss) add_products(derivatives, data->radii + at, spread);
-    }
-    for (int64_t j = 0; j <= d; j++) slope[j] = total_of(sums + j * LANES);
-    return total_of(spread);
+    derivatives all = {p, along, across, p->is_centered ? s.first / data->active : 0.0};
+    fcg_share(n_parts, add_derivatives, &all);
+    add_parts(n_parts, (d + 2) * LANES, data->sums);
+    for (int64_t j = 0; j <= d; j++) slope[j] = total_of(data->sums + j * LANES);
+    return total_of(data->sums + (d + 1) * LANES);
 }
 
 /* Compute the gradient of the height. */
@@ -277,35 +338,42 @@ static void move_uphill(const problem *p, double *theta, double *room) {
 /* The offset of a row's first feature in the blocks. */
 static int64_t offset_of(int64_t row, int64_t d) { return row / BLOCK * BLOCK * d + row % BLOCK; }
 
+/* Sampled rows that are copied, and where they come from. */
+typedef struct {
+    rows *data;
+    int64_t n_rows;
+    const int64_t *numbers;
+    const double *Z, *residual, *weights;
+} sampling;
+
+static void lay_out_part(void *context, int64_t part) {
+    const sampling *all = context;
+    const rows *data = all->data;
+    int64_t d = data->d;
+    for (int64_t i = part * rows_a_part(data->n); i < end_of_part(data->n, part); i++) {
+        int is_there = i < all->n_rows;
+        int64_t number = all->numbers[is_there ? i : 0];
+        const double *source = all->Z + offset_of(number, d);
+        double *target = data->Z + offset_of(i, d), square = 0.0;
+        for (int64_t j = 0; j < d * BLOCK; j += BLOCK) {
+            target[j] = is_there ? source[j] : 0.0;
+            square += target[j] * target[j];
+        }
+        data->radii[i] = square;
+        data->residual[i] = is_there ? all->residual[number] : 0.0;
+        data->weights[i] = is_there ? all->weights[number] : 0.0;
+    }
+}
+
 /* Copy the sampled rows into blocks, followed by their residuals, weights and squared norms. */
 static void lay_out(rows *data, int64_t n_rows, const int64_t *numbers, const double *Z,
                     const double *residual, const double *weights, double *room) {
     int64_t n = data->n, d = data->d;
     data->Z = room, data->residual = room + d * n, data->weights = data->residual + n;
     data->radii = data->weights + n, data->values = data->radii + n, data->sums = data->values + n;
-    memset(room, 0, (size_t)((d + 3) * n) * sizeof(double));
-    for (int64_t i = 0; i < n_rows; i++) {
-        const double *source = Z + offset_of(numbers[i], d);
-        double *target = data->Z + offset_of(i, d);
-        for (int64_t j = 0; j < d * BLOCK; j += BLOCK) {
-            target[j] = source[j];
-            data->radii[i] += target[j] * target[j];
-        }
-        data->residual[i] = residual[numbers[i]];
-        data->weights[i] = weights[numbers[i]];
-        data->active += data->weights[i];
-    }
-}
-
-/* Compute the scores of all drawn atoms, block by block. */
-static void set_scores(const problem *p, const double *atoms, parts *sums, double *scores) {
-    int64_t n_atoms = p->search->size, size = p->data.d + 1;
-    double values[BLOCK];
-    memset(sums, 0, (size_t)n_atoms * sizeof(parts));
-    for (int64_t block = 0; block < p->data.n / BLOCK; block++)
-        for (int64_t k = 0; k < n_atoms; k++)
-            add_block(p, atoms + k * size, block, values, sums + k);
-    for (int64_t k = 0; k < n_atoms; k++) scores[k] = score_of(p, totals_of(sums + k));
+    fcg_share(n_parts_of(n), lay_out_part,
+              &(sampling){data, n_rows, numbers, Z, residual, weights});
+    for (int64_t i = 0; i < n_rows; i++) data->active += data->weights[i];
 }
 
 /* Return the first candidate within the tie tolerance of the best score. */
@@ -332,20 +400,36 @@ static void refine(problem *p, const double *drawn, double *theta, double *room)
         if (!isfinite(theta[j])) memcpy(theta, drawn, (size_t)size * sizeof(double));
 }
 
+/* An atom, and its largest value in each part of the rows. */
+typedef struct {
+    int64_t n, d;
+    const double *Z, *atom;
+    double largest[PARTS];
+} heights;
+
+static void set_largest(void *context, int64_t part) {
+    heights *all = context;
+    int64_t d = all->d, end = end_of_part(all->n, part);
+    double largest = 0.0, values[BLOCK];
+    for (int64_t at = part * rows_a_part(all->n); at < end; at += BLOCK) {
+        int64_t n_rows = end - at < BLOCK ? end - at : BLOCK;
+        set_projections(d, all->atom, all->Z + at * d, values);
+        for (int64_t i = 0; i < n_rows; i++) largest = fmax(largest, values[i] + all->atom[d]);
+    }
+    all->largest[part] = largest;
+}
+
 /* Divide (w, b) by its largest value at n rows, unless that is rounding. */
 static void scale(int64_t n, int64_t d, const double *Z, double least, double *atom) {
-    double largest = 0.0, values[BLOCK];
-    for (int64_t at = 0; at < n; at += BLOCK) {
-        int64_t n_rows = n - at < BLOCK ? n - at : BLOCK;
-        set_projections(d, atom, Z + at * d, values);
-        for (int64_t i = 0; i < n_rows; i++) largest = fmax(largest, values[i] + atom[d]);
-    }
+    heights all = {.n = n, .d = d, .Z = Z, .atom = atom};
+    double largest = 0.0;
+    fcg_share(n_parts_of(n), set_largest, &all);
+    for (int part = 0; part < PARTS; part++) largest = fmax(largest, all.largest[part]);
     for (int64_t j = 0; j <= d && largest > least; j++) atom[j] /= largest;
 }
 
 /* One number more than needed: malloc(0) may return NULL. */
 static double *new_numbers(int64_t n) { return malloc((size_t)(n + 1) * sizeof(double)); }
-
 static int64_t *new_indices(int64_t n) { return malloc((size_t)(n + 1) * sizeof(int64_t)); }
 
 /* The memory of one proposal. */
@@ -355,7 +439,7 @@ typedef struct {
     double *search;         /* for `move_uphill` */
     double *points, *drawn; /* (size, d): where atoms are drawn; (size, d + 1): these atoms */
     double *scores;         /* (size,) */
-    parts *sums;            /* (size,) */
+    parts *sums;            /* (n_parts, size) */
     int64_t *sampled, *at;  /* the indices of the sampled rows and of the points */
 } workspace;
 
@@ -367,13 +451,13 @@ static void free_workspace(workspace *w) {
 /* Return whether there is enough memory; if not, nothing is kept. */
 static int make_workspace(const fcg_search *search, int64_t d, int64_t max_rows, workspace *w) {
     int64_t n_drawn = search->size, n_padded = (max_rows + BLOCK - 1) / BLOCK * BLOCK;
-    w->rows = new_numbers((d + 4) * n_padded + (d + 1) * LANES);
+    w->rows = new_numbers((d + 4) * n_padded + n_parts_of(n_padded) * (d + 2) * LANES);
     w->start = new_numbers(d + 1);
     w->search = new_numbers((3 + 2 * search->memory) * (d + 1) + 2 * search->memory);
     w->points = new_numbers(n_drawn * d);
     w->drawn = new_numbers(n_drawn * (d + 1));
     w->scores = new_numbers(n_drawn);
-    w->sums = malloc((size_t)(n_drawn + 1) * sizeof(parts));
+    w->sums = malloc((size_t)(n_parts_of(n_padded) * n_drawn + 1) * sizeof(parts));
     w->sampled = new_indices(max_rows);
     w->at = new_indices(n_drawn);
     if (w->rows && w->start && w->search && w->points && w->drawn && w->scores && w->sums &&
@@ -403,11 +487,11 @@ int32_t fcg_propose(const fcg_search *search, int64_t n, int64_t d, const double
         for (int64_t j = 0; j < d; j++)
             w.points[k * d + j] = Z[offset_of(w.at[k], d) + j * BLOCK];
     fcg_draw(search, d, w.points, key, w.drawn);
-    set_scores(&p, w.drawn, w.sums, w.scores);
-    const double *best = w.drawn + first_best(&p, w.scores) * size;
+    look_at(&p, search->size, w.drawn, w.sums);
+    for (int64_t k = 0; k < search->size; k++) w.scores[k] = score_of(&p, totals_of(w.sums + k));
     double *original = atoms + (search->max_steps > 0 ? size : 0);
-    memcpy(original, best, (size_t)size * sizeof(double));
-    if (search->max_steps > 0) refine(&p, best, atoms, w.search);
+    memcpy(original, w.drawn + first_best(&p, w.scores) * size, (size_t)size * sizeof(double));
+    if (search->max_steps > 0) refine(&p, original, atoms, w.search);
     for (double *atom = atoms; atom <= original; atom += size)
         if (search->family == FCG_GAUSS) atom[d] = exp(atom[d]);
         else scale(n, d, Z, search->rounding, atom);

@@ -154,17 +154,33 @@ void fcg_take_rows(int64_t n, int64_t size, const void *X, const int64_t *rows, 
     fcg_share((n + PART - 1) / PART, take_part, &all);
 }
 
-void fcg_gauss_values(int64_t n_rows, int64_t n_features, const double *X, int64_t n_atoms,
-                      const double *centers, const double *units, double *values) {
-    for (int64_t i = 0; i < n_rows; i++, X += n_features) {
+/* Rows, and the values of Gauss atoms there. */
+typedef struct {
+    int64_t n_rows, n_features, n_atoms;
+    const double *X, *centers, *units;
+    double *values;
+} gauss_values;
+
+static void gauss_part(void *context, int64_t part) {
+    const gauss_values *all = context;
+    int64_t n_features = all->n_features, n_atoms = all->n_atoms, stop = (part + 1) * PART;
+    stop = stop < all->n_rows ? stop : all->n_rows;
+    for (int64_t i = part * PART; i < stop; i++) {
+        const double *x = all->X + i * n_features;
         for (int64_t a = 0; a < n_atoms; a++) {
-            const double *c = centers + a * n_features, *u = units + a * n_features;
+            const double *c = all->centers + a * n_features, *u = all->units + a * n_features;
             double parts[2] = {0.0, 0.0};
             for (int64_t j = 0; j < n_features; j++) {
-                double gap = (X[j] - c[j]) * u[j];
+                double gap = (x[j] - c[j]) * u[j];
                 parts[j & 1] += gap * gap;
             }
-            values[i * n_atoms + a] = exp_of(-(parts[0] + parts[1]));
+            all->values[i * n_atoms + a] = exp_of(-(parts[0] + parts[1]));
         }
     }
+}
+
+void fcg_gauss_values(int64_t n_rows, int64_t n_features, const double *X, int64_t n_atoms,
+                      const double *centers, const double *units, double *values) {
+    gauss_values all = {n_rows, n_features, n_atoms, X, centers, units, values};
+    fcg_share((n_rows + PART - 1) / PART, gauss_part, &all);
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -67,7 +68,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser,
         "--drop",
         "COL",
-        "a column to leave out, such as a row number",
+        "a column to leave out",
+    )
+    arguments.add_repeated(
+        parser,
+        "--keep-column",
+        "COL",
+        "a column to use though it looks like a row number or an id",
     )
     arguments.add_repeated(
         parser,
@@ -120,6 +127,8 @@ def run(options: argparse.Namespace) -> None:
     start = time.perf_counter()
     try:
         model, ending = training.train(classifier, X_train, y_train)
+        for note in model.notes_:
+            console.note(note)
         evaluation = Evaluation.from_decision(model, model.decision_function(X_test), y_test)
         if options.refit:
             console.note("Fitting again to all rows; the scores remain those of the first fit.")
@@ -190,6 +199,7 @@ def _describe_model(model: FCGBoostClassifier, out: Path) -> dict[str, Any]:
         "n_atoms": model.n_atoms_,
         "parameters": parameters,
         "members": members,
+        "findings": [asdict(finding) for finding in model.findings_],
     }
 
 

@@ -59,7 +59,7 @@ def run(options: argparse.Namespace) -> None:
         model,
         batch.X,
         batch.y,
-        row=options.row,
+        row=None if options.row is None else options.row - 1,
     )
     facts = {"out": str(page), "bytes": page.stat().st_size}
     console.print_result(options, facts, f"Report: {page}")

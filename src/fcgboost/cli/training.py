@@ -6,6 +6,7 @@ import argparse
 import time
 import warnings
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,6 +30,7 @@ def make_classifier(options: argparse.Namespace) -> FCGBoostClassifier:
         loss=options.loss,
         time_limit=options.time_limit,
         random_state=options.seed,
+        keep_columns=options.keep_column or None,
     )
     return classifier.set_params(**dict(options.set))
 
@@ -59,7 +61,7 @@ def split(X: pd.DataFrame, y: NDArray[np.generic], options: argparse.Namespace) 
             f"{options.data}: {len(y)} rows are too few to hold out a share of "
             f"{options.test_size:g} with all {len(values)} classes on both sides (class "
             f"{values[counts.argmin()]!s} has {counts.min()}). Use more rows, or another "
-            "--test-size. If the target is a quantity or an id, it has no classes to predict."
+            "--test-size."
         ) from None
     if len(singles):
         console.note(
@@ -72,7 +74,7 @@ def split(X: pd.DataFrame, y: NDArray[np.generic], options: argparse.Namespace) 
 def train(
     classifier: FCGBoostClassifier, X: pd.DataFrame, y: NDArray[np.generic]
 ) -> tuple[FCGBoostClassifier, dict[str, object]]:
-    """Fit a clone; return the model and why it stopped."""
+    """Fit a clone; return the model, whose findings name rows of the file, and why it stopped."""
     classifier = clone(classifier)
 
     def watch(step: Step) -> None:
@@ -87,8 +89,13 @@ def train(
         classifier.set_callbacks(watch).fit(X, y)
         classifier.set_callbacks()
     seconds = time.perf_counter() - start
-    for note in (*classifier.notes_, *(str(warning.message) for warning in caught)):
-        console.note(note)
+    index = getattr(X, "index", None)  # of sparse rows there is none
+    classifier.findings_ = tuple(
+        replace(finding, rows=() if index is None else tuple(sorted(index[list(finding.rows)])))
+        for finding in classifier.findings_
+    )
+    for warning in caught:
+        console.note(str(warning.message))
     statuses = [member.status for member in classifier.members_]
     status = statuses[0]
     if Status.TIME_LIMIT in statuses:

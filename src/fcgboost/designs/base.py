@@ -19,9 +19,9 @@ conjugate gradients.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -30,6 +30,8 @@ from fcgboost.arrays import Flags, Matrix
 from fcgboost.dictionaries import Dictionary, Sample
 from fcgboost.losses import CurvedLoss, Loss
 
+T = TypeVar("T")
+Piece = TypeVar("Piece")
 #: Scores within this share of the best are ties, which go to the lowest index: the order of float64
 #: sums matters far less, so the choice does not depend on threads, blocks or storage.
 TIE = 1e-10
@@ -374,6 +376,10 @@ class Design(ABC):
             Whether they will be scored more than once: then their values are stored if they fit
             into the memory budget.
         """
+
+    def each_output(self, work: Callable[[Piece], T], outputs: Sequence[Piece]) -> list[T]:
+        """Do work for outputs, which share nothing; return the results in order."""
+        return [work(output) for output in outputs]
 
     @abstractmethod
     def residuals(self, points: Sequence[Point]) -> Residuals:

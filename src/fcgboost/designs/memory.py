@@ -10,7 +10,17 @@ import numpy as np
 
 from fcgboost import hashing, threads
 from fcgboost.arrays import Codes, Matrix, is_sparse, is_tensor, stack_rows, to_numpy
-from fcgboost.designs.base import Array, Design, Point, Residuals, Subsample, Sums, Winner
+from fcgboost.designs.base import (
+    Array,
+    Design,
+    Piece,
+    Point,
+    Residuals,
+    Subsample,
+    Sums,
+    T,
+    Winner,
+)
 from fcgboost.designs.blocks import row_blocks
 from fcgboost.designs.columns import MemoryColumns, RowColumns
 from fcgboost.designs.devices import HostDevice
@@ -28,6 +38,8 @@ from fcgboost.threads import cached
 
 #: The compiled library numbers rows in 32 bits.
 MOST_ROWS = 2**31 - 1
+# With fewer rows the work for an output costs less than a thread.
+_WORTH_A_THREAD = 1 << 12
 # Beyond these magnitudes, powers of standardised inputs overflow float32, or centring them loses
 # digits.
 _LARGEST_REACH = 2.0**10
@@ -49,13 +61,15 @@ class MemoryDesign(Design):
     memory_budget : int, default=2**30
         Bytes for stored candidates.
     n_threads : int, default=1
-        Threads over blocks of candidates. The result does not depend on it.
+        Threads over blocks of candidates, and over outputs. The result does not depend on it.
     device : HostDevice or None, default=None
         Where the columns live; None means NumPy.
     row_hashes : ndarray of uint64, shape (n_samples,), or None, default=None
         The fingerprints of the rows, if known.
     moments : Moments or None, default=None
         Those of all rows, if X is only a part of them.
+    shares_outputs : bool, default=True
+        Whether threads may work for several outputs at once.
     """
 
     def __init__(
@@ -69,6 +83,7 @@ class MemoryDesign(Design):
         device: HostDevice | None = None,
         row_hashes: hashing.Hashes | None = None,
         moments: Moments | None = None,
+        shares_outputs: bool = True,
     ) -> None:
         if X.shape[0] > MOST_ROWS:
             raise ValueError(
@@ -78,6 +93,7 @@ class MemoryDesign(Design):
         self.dictionary = dictionary
         self.memory_budget = memory_budget
         self.n_threads = n_threads
+        self._shares_outputs = shares_outputs and X.shape[0] >= _WORTH_A_THREAD
         #: Where candidates are scored; a device without float64 is used for nothing else.
         self.scoring_device = HostDevice() if device is None else device
         self.device = self.scoring_device.with_float64
@@ -279,16 +295,19 @@ class MemoryDesign(Design):
         return self.dictionary
 
     @cached
-    def _grower(self) -> Any:
-        return self.device.grower(self.trees, self.inputs, self.weights)
+    def _growers(self) -> threads.Copies[Any]:
+        return threads.Copies(self.device.grower(self.trees, self.inputs, self.weights))
 
     def grow(self, residuals: Residuals) -> tuple[Any, Sums]:
-        atoms = []
-        trees = []
-        for residual in residuals.matrix.T:
-            atom = self._grower.grow(residual, self.weights, 0)
-            atoms.append(atom)
-            trees.append(self.tree(self._grower.leaves, len(self.trees.leaf_values(atom))))
+        def grown(residual: Matrix) -> tuple[Matrix, Any]:
+            with self._growers.lent() as grower:
+                atom = grower.grow(residual, self.weights, 0)
+                n_leaves = len(self.trees.leaf_values(atom))
+                return atom, self.tree(grower.leaves, n_leaves)
+
+        results = self.each_output(grown, list(residuals.matrix.T))
+        atoms = [atom for atom, _ in results]
+        trees = [tree for _, tree in results]
         stacked = stack_rows(atoms)
         return stacked, self.tree_sums(stacked, trees, residuals)
 
@@ -324,7 +343,11 @@ class MemoryDesign(Design):
         self.each(fill, blocks)
         return values
 
-    def each(self, work: Callable[[Any], Any], pieces: Sequence[Any]) -> list[Any]:
+    def each_output(self, work: Callable[[Piece], T], outputs: Sequence[Piece]) -> list[T]:
+        each = self.each if self._shares_outputs else super().each_output
+        return each(work, outputs)
+
+    def each(self, work: Callable[[Piece], T], pieces: Sequence[Piece]) -> list[T]:
         """Run independent pieces of work, in threads if allowed; return results in order."""
         if self.n_threads == 1 or len(pieces) == 1 or self.device.is_torch:
             return [work(piece) for piece in pieces]

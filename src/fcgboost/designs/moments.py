@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 from scipy import sparse
 
+from fcgboost import threads
 from fcgboost.arrays import Matrix, SparseMatrix
 from fcgboost.clipping import FAR, NEAR
 from fcgboost.designs.base import Array
@@ -15,6 +18,8 @@ from fcgboost.dictionaries import Sample
 
 # Blocks fit into the cache.
 _BLOCK_ENTRIES = 1 << 17
+# Blocks that are worth a thread.
+_BLOCKS_AT_ONCE = 4
 # Larger constants would hide the other columns, so they are their own unit.
 _LARGEST_CONSTANT = 2.0**20
 
@@ -121,20 +126,32 @@ def _dense_moments(X: Matrix, shares: Array) -> tuple[Array, ...]:
         # In C order: the last digits must not depend on the memory layout of X.
         return np.ascontiguousarray(X[rows], np.float64)
 
-    # Blocks are compared elementwise first, because columns may be few.
-    sums = []
-    low = values(blocks[0]).copy()
-    high = low.copy()
-    for rows in blocks:
-        block = values(rows)
-        n_rows = len(block)
-        sums.append(shares[rows] @ block)
-        np.minimum(low[:n_rows], block, out=low[:n_rows])
-        np.maximum(high[:n_rows], block, out=high[:n_rows])
-    mean = np.sum(sums, axis=0)
-    squares = [shares[rows] @ (values(rows) - mean) ** 2 for rows in blocks]
-    variance = np.sum(squares, axis=0)
-    return low.min(axis=0), high.max(axis=0), mean, variance
+    def scan(several: Sequence[slice]) -> tuple[Array, Array, list[Array]]:
+        """Return the ends of some blocks, and the sum of each."""
+        # Blocks are compared elementwise first, because columns may be few.
+        sums = []
+        low = values(several[0]).copy()
+        high = low.copy()
+        for rows in several:
+            block = values(rows)
+            n_rows = len(block)
+            sums.append(shares[rows] @ block)
+            np.minimum(low[:n_rows], block, out=low[:n_rows])
+            np.maximum(high[:n_rows], block, out=high[:n_rows])
+        return low.min(axis=0), high.max(axis=0), sums
+
+    def squares(several: Sequence[slice]) -> list[Array]:
+        return [shares[rows] @ (values(rows) - mean) ** 2 for rows in several]
+
+    pieces = [blocks[piece] for piece in row_blocks(len(blocks), _BLOCKS_AT_ONCE)]
+    scanned = threads.each(scan, pieces)
+    low = np.min([piece[0] for piece in scanned], axis=0)
+    high = np.max([piece[1] for piece in scanned], axis=0)
+    sums = chain.from_iterable(piece[2] for piece in scanned)
+    mean = np.sum(list(sums), axis=0)
+    squared = chain.from_iterable(threads.each(squares, pieces))
+    variance = np.sum(list(squared), axis=0)
+    return low, high, mean, variance
 
 
 def _sparse_moments(X: SparseMatrix, shares: Array) -> tuple[Array, ...]:

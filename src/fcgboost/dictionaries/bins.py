@@ -12,7 +12,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from fcgboost import _kernels, hashing
+from fcgboost import _kernels, hashing, threads
 from fcgboost.arrays import (
     Array,
     Codes,
@@ -42,6 +42,8 @@ _ABOVE_ALL = np.finfo(np.float64).max
 THRESHOLD_ROWS = 1 << 16
 # Rows binned at once on a device.
 _AT_ONCE = 1 << 16
+# Fewer rows are sorted in less time than a thread takes to start.
+_WORTH_A_THREAD = 1 << 12
 # Features with at most this many bins, one of which has this share of the rows, may share a
 # column; the newest columns with room are tried.
 _FEW_BINS = 128
@@ -183,8 +185,17 @@ def find_bins(sample: Matrix, levels: Levels, is_category: Flags) -> Bins:
     distinct = sample[_distinct(sample)]
     n_numbers = np.where(is_category, levels.top + 1, 1)
     edges = np.full((len(is_category), N_BINS), _ABOVE_ALL)
-    for j in np.flatnonzero(~is_category):
-        thresholds = find_thresholds(distinct[:, j].astype(np.float64), N_THRESHOLDS)
+    numbers = np.flatnonzero(~is_category).tolist()
+
+    def thresholds_of(j: int) -> Array:
+        return find_thresholds(distinct[:, j].astype(np.float64), N_THRESHOLDS)
+
+    found = threads.each(
+        thresholds_of,
+        numbers,
+        None if len(distinct) >= _WORTH_A_THREAD else 1,
+    )
+    for j, thresholds in zip(numbers, found, strict=True):
         edges[j, : len(thresholds)] = thresholds
         n_numbers[j] = len(thresholds) + 1
     alone = np.arange(len(is_category))
@@ -198,8 +209,8 @@ def find_bins(sample: Matrix, levels: Levels, is_category: Flags) -> Bins:
         is_category=is_category,
         n_distinct=len(distinct),
     )
-    numbers = bins.numbers(sample)
-    return bins._shared(numbers, _find_default(numbers, bins))
+    codes = bins.numbers(sample)
+    return bins._shared(codes, _find_default(codes, bins))
 
 
 def bin_rows(rows: Matrix, is_category: Flags) -> tuple[Bins, ByteMatrix]:

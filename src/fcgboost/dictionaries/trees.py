@@ -353,6 +353,13 @@ class TreeGrower(Grower):
         #: Whether the depth is that of all trees.
         self._is_settled = False
 
+    def __copy__(self) -> TreeGrower:
+        """Return a grower on the same rows with its own work space."""
+        grower = object.__new__(type(self))
+        vars(grower).update(vars(self))
+        grower._make_room(int(self._rules.depth))
+        return grower
+
     def grow(self, residual: Array, weights: Array, key: int) -> Array:
         """Grow one tree, of shape (1, n_parameters); the key is not used."""
         residual = np.ascontiguousarray(residual, dtype=np.float64)

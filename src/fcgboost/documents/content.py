@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+from msgspec import structs
 from numpy.typing import NDArray
 
 from fcgboost import __version__
@@ -42,6 +43,7 @@ from fcgboost.documents.parts import (
     read_parameters,
     read_part,
 )
+from fcgboost.findings import Finding
 from fcgboost.losses import Loss
 from fcgboost.members import Member, Members
 
@@ -99,6 +101,7 @@ def document_of(classifier: Fitted, *, has_background: bool, about: JsonObject) 
         "link": None if classifier.link_ is None else asdict(classifier.link_),
         "feature_importances": None if importances is None else list(map(special, importances)),
         "background": _background_document(classifier) if has_background else None,
+        "findings": list(map(asdict, classifier.findings_)),
     }
 
 
@@ -146,7 +149,7 @@ def read_content(value: object, parts: PartsByName, max_bytes: float = math.inf)
         "members_": members,
         "n_features_in_": n_features,
         "link_": link and PowerLink(link.slope, link.power),
-        "notes_": (),
+        "findings_": tuple(Finding(**structs.asdict(finding)) for finding in document.findings),
         "_k0_": document.k0,
         "_loss_": read_part(
             document.loss,

@@ -77,6 +77,7 @@ PARAMETERS = (
     "verbose",
     "categorical_features",
     "dayfirst",
+    "keep_columns",
 )
 Parameters: Any = defstruct("Parameters", PARAMETERS, forbid_unknown_fields=True)
 
@@ -244,6 +245,15 @@ class SkippedRecord(Record, tag_field="kind", tag="skipped"):
 ColumnRecord = NumberRecord | CategoryRecord | SkippedRecord
 
 
+class FindingRecord(Record):
+    """What users should know about the training data."""
+
+    kind: str
+    text: str
+    columns: tuple[str, ...]
+    rows: tuple[_WholeNotNegative, ...]
+
+
 class Document(Record):
     """A fitted classifier of fcgboost. See docs/model-file.md."""
 
@@ -263,4 +273,5 @@ class Document(Record):
     feature_importances: list[_RealOrName] | None
     #: Background rows for explanations, as columns read them.
     background: Annotated[list[list[_RealOrNaN]], Meta(min_length=1, max_length=MOST_ROWS)] | None
+    findings: list[FindingRecord]
     members: Annotated[list[MemberRecord], Meta(min_length=1, max_length=_MOST_MEMBERS)]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import InitVar, dataclass, field, replace
 
 import numpy as np
@@ -182,8 +182,7 @@ class _GreedyPath:
             return
         self.steps.pop()
         update = _Update()
-        for number in range(len(self.outputs)):
-            self._correct_all(update, number, None)
+        self._correct_outputs(update, dict.fromkeys(range(len(self.outputs))))
         self._record(update)
 
     def _correct(self) -> _Update:
@@ -192,15 +191,28 @@ class _GreedyPath:
         newest = self._take_choices()
         n_atoms = [len(output.atoms) for output in self.outputs]
         if not self._is_due(self.k, n_atoms):
-            for output, column in zip(self.outputs, newest, strict=True):
-                if column is not None:
-                    self._fit_newest(update, output, column)
+            outputs = list(zip(self.outputs, newest, strict=True))
+            fitted = self.design.each_output(self._fit_newest, outputs)
+            update.solutions += filter(None, fitted)
             if update.solutions:
                 return update
+        due = dict[int, int | None]()
         for number, output in enumerate(self.outputs):
             if newest[number] is not None or output.needs_correction:
-                self._correct_all(update, number, newest[number])
+                due[number] = newest[number]
+        self._correct_outputs(update, due)
         return update
+
+    def _correct_outputs(self, update: _Update, newest: Mapping[int, int | None]) -> None:
+        """Correct all coefficients of some outputs, with their new columns."""
+        numbers = list(newest)
+        updates = self.design.each_output(
+            lambda number: self._correct_all(number, newest[number]),
+            numbers,
+        )
+        for corrected in updates:
+            update.solutions += corrected.solutions
+            update.removed += corrected.removed
 
     def _is_due(self, k: int, n_atoms: Sequence[int]) -> bool:
         """Return whether step k corrects all coefficients of outputs with n_atoms."""
@@ -237,8 +249,9 @@ class _GreedyPath:
             return id_
         return id_ + (number << 64)
 
-    def _correct_all(self, update: _Update, number: int, newest: int | None) -> None:
+    def _correct_all(self, number: int, newest: int | None) -> _Update:
         """Correct all coefficients of an output, for all ridges."""
+        update = _Update()
         output = self.outputs[number]
         before = output.objective
         output.n_corrected = len(output.atoms)
@@ -255,24 +268,26 @@ class _GreedyPath:
             update.removed += [(number, position) for position in removed]
         for ridge in output.other_ridges:
             self._move(ridge, newest or 0)
+        return update
 
-    def _fit_newest(self, update: _Update, output: Output, newest: int) -> None:
-        """Fit the coefficients of a new column only, if that is possible."""
+    def _fit_newest(self, changed: tuple[Output, int | None]) -> Solution | None:
+        """Fit the coefficients of an output's new column only, if that is possible."""
+        output, newest = changed
+        if newest is None:
+            return None
         problem = output.problem
         step = output.columns.step(output.point, newest, problem.l2)
         if step is None:
-            return
+            return None
         output.coef = step.coef
         output.state = step.state
         output.objective = step.risk + float(problem.penalty @ output.coef**2)
-        update.solutions.append(
-            Solution(
-                output.coef,
-                output.objective,
-                Status.NOT_CONVERGED,
-                n_iter=0,
-                residual=0.0,
-            )
+        return Solution(
+            output.coef,
+            output.objective,
+            Status.NOT_CONVERGED,
+            n_iter=0,
+            residual=0.0,
         )
 
     def _move_leading(self, output: Output, newest: int) -> Solution:

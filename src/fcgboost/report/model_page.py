@@ -31,6 +31,7 @@ from fcgboost.report.reasons import Reasons, find_reasons
 from fcgboost.report.tables import (
     column_table,
     confusion_table,
+    finding_table,
     id_columns,
     mistake_table,
 )
@@ -71,7 +72,8 @@ def write_model_report(
     title : str or None, default=None
         The heading of the page.
     row : int or None, default=None
-        The row of X to explain, counted from 1 as on the page; None is the worst mistake.
+        The position of the row of X to explain, from 0; None is the worst mistake. The page counts
+        rows from 1.
 
     Returns
     -------
@@ -94,8 +96,8 @@ def write_model_report(
     fitted = FittedModel.of(model)
     evaluation = evaluate_model(fitted, X, y)
     n_rows = len(evaluation)
-    if row is not None and not 1 <= row <= n_rows:
-        raise ValueError(f"row={row}: there are {n_rows} rows of data, which count from 1.")
+    if row is not None and not 0 <= row < n_rows:
+        raise ValueError(f"There is no row {row + 1}: the data have {count(n_rows, 'row')}.")
     if title is None:
         target = fitted.classifier.about_.get("target")
         title = f"A model of {shortened(target)}" if isinstance(target, str) else "A fitted model"
@@ -117,13 +119,14 @@ def _sections(model: FittedModel, evaluation: EvaluatedRows, row: int | None) ->
         f"{count(len(evaluation), 'row')} with {count(len(model.columns), 'column')}. If the model "
         "was trained on these rows, all scores on this page are too optimistic."
     )
+    findings = [finding_table(model)] if model.classifier.findings_ else []
     return [
         ("performance", "Performance", _performance(model, evaluation)),
         ("columns", "What predictions depend on", [draw_columns(model, evaluation)]),
         ("mistakes", "Mistakes", [mistakes]),
         ("row", "One row explained", _row(model, evaluation, reasons)),
         ("path", "Training path", _path(model, evaluation)),
-        ("data", "Data", [data, column_table(model)]),
+        ("data", "Data", [data, *findings, column_table(model)]),
         ("making", "Settings", _making(model)),
     ]
 
@@ -203,7 +206,7 @@ def _row(model: FittedModel, evaluation: EvaluatedRows, reasons: Reasons | None)
     ids = id_columns(model, evaluation)
     names = "".join(f" ({name} {shortened(str(cells[row]))})" for name, cells in ids.items())
     words = (
-        f"Row {row + 1}{names} is predicted as {quoted(predicted)}; its true class is "
+        f"Row {row + 1:,}{names} is predicted as {quoted(predicted)}; its true class is "
         f"{quoted(evaluation.y[row])}."
     )
     if error := reasons.explanation.errors[-1]:

@@ -111,7 +111,7 @@ def draw_row(model: FittedModel, reasons: Reasons, predicted: object) -> Picture
     return Picture(
         "contributions",
         image_of(ax),
-        f"Why row {reasons.row + 1} is predicted as {quoted(predicted)}",
+        f"Why row {reasons.row + 1:,} is predicted as {quoted(predicted)}",
         f"Shapley values: from the mean decision value of the {rows} to that of this row.",
     )
 

@@ -54,6 +54,16 @@ def column_table(model: FittedModel) -> Table:
     )
 
 
+def finding_table(model: FittedModel) -> Table:
+    """Say what was suspicious about the training rows."""
+    findings = model.classifier.findings_
+    columns = [
+        TableColumn.of_texts("kind", [finding.kind for finding in findings]),
+        TableColumn.of_texts("what was found", map(str, findings), "text"),
+    ]
+    return Table("Findings on the training rows", columns)
+
+
 def confusion_table(model: FittedModel, evaluation: EvaluatedRows) -> Table:
     """Count the rows of every true class by their predicted class, with recall and precision."""
     counts = evaluation.confusion
@@ -93,7 +103,7 @@ def mistake_table(model: FittedModel, evaluation: EvaluatedRows, reasons: Reason
     """List the mistakes with the most negative margins."""
     n_mistakes = len(evaluation.mistakes)
     rows = evaluation.mistakes[:MOST_MISTAKES]
-    notes = ["Rows are numbered from 0, as in the data."]
+    notes = ["Rows are counted from 1, as they are in the data."]
     columns = [TableColumn.of_numbers("row", rows + 1, count)]
     for name, cells in id_columns(model, evaluation).items():
         texts = [shortened(str(cell), _LONGEST_ID) for cell in cells[rows]]

@@ -13,11 +13,12 @@ import pyarrow as pa
 from scipy import sparse
 
 from fcgboost.arrays import Array, ClassLabels, Rows
+from fcgboost.findings import folded
 from fcgboost.prediction import BaseFCGBoost
 from fcgboost.rows.limits import explained
 from fcgboost.rows.row_file import RowFile, has_label, tell_unlabelled
 from fcgboost.tables import Column, NumberColumn
-from fcgboost.tables.cells import CellError, folded, text_of
+from fcgboost.tables.cells import CellError, text_of
 from fcgboost.wording import listed
 
 

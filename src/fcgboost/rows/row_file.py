@@ -15,6 +15,7 @@ from pyarrow import compute
 from scipy import sparse
 
 from fcgboost.arrays import ClassLabels, Codes, Flags, Rows
+from fcgboost.findings import alike, find_quantity, folded, show_alike
 from fcgboost.rows.limits import Source, explained
 from fcgboost.rows.memory import Memory
 from fcgboost.rows.texts import (
@@ -28,16 +29,8 @@ from fcgboost.rows.texts import (
     values_for,
 )
 from fcgboost.tables import Column
-from fcgboost.tables.cells import folded
-from fcgboost.tables.learning import (
-    MERGE,
-    Reading,
-    describe_spellings,
-    learn_column,
-    spellings,
-    wanted_kinds,
-)
-from fcgboost.tables.opening import closest, is_table
+from fcgboost.tables.learning import Reading, wanted_kinds
+from fcgboost.tables.opening import closest
 from fcgboost.wording import shortened
 
 #: Columns that messages list.
@@ -46,8 +39,6 @@ _N_SHOWN = 100
 _N_ROWS_SHOWN = 5
 #: How columns without a name are called, before their position.
 UNNAMED = "Unnamed: "
-#: A number with more different values is a quantity, not a class.
-_MANY_CLASSES = 100
 #: The bytes that a column takes, however few rows it has.
 _PER_COLUMN = 2**12
 #: The bytes that a cell takes at least, and a field of text until it is known what it holds.
@@ -116,15 +107,7 @@ class RowFile:
                 tell_unlabelled(self.source, np.flatnonzero(~is_labelled))
                 X = X[is_labelled]
                 y = y[is_labelled]
-            y = class_labels(y)
-            if self.matrix is None:
-                tell_twins(
-                    self.source,
-                    X,
-                    y,
-                    np.flatnonzero(is_labelled),
-                )
-            return X, y
+            return X, class_labels(y)
 
     def _read_table(
         self, target: str | None, drop: Sequence[str], categorical_features: object
@@ -155,12 +138,6 @@ class RowFile:
                 values[target] = (
                     labels if texts is None or self.dialect is None else labels_of(texts)
                 )
-                groups = self._spellings(values[target])
-                if groups and not self.source.merges_spellings:
-                    shown = describe_spellings(groups)
-                    self.source.tell(
-                        f"Labels that differ only in case or white space: {shown}{MERGE}"
-                    )
             if self.source.merges_spellings:
                 values = {name: self._merged(name, column) for name, column in values.items()}
             X = pa.table(values).to_pandas(ignore_metadata=True)
@@ -173,10 +150,6 @@ class RowFile:
         if len(rows) > 0:
             cell = f"row {rows[0] + 1}, column {numbers.columns[columns[0]]!r}"
             raise ValueError(f"{self.name}, {cell}: the number is infinite.")
-        if not is_table(X):  # numbers alone, which no fit looks at one by one
-            for name in X:
-                for note in learn_column(name, X[name]).notes:
-                    self.source.tell(note)
         return X, y
 
     def batches(
@@ -206,17 +179,17 @@ class RowFile:
                 strays.n_before += table.num_rows
         strays.tell()
 
-    def _spellings(self, column: pa.Array) -> list[list[str]]:
-        texts = as_texts(column)
-        return [] if texts is None else spellings(Counter(texts.drop_null().to_pylist()))
-
     def _merged(self, name: str, column: pa.Array) -> pa.Array:
-        """Merge texts that differ only in case or white space, and say so."""
-        groups = self._spellings(column)
+        """Give texts that differ only in case or white space the most frequent form, and say so."""
+        texts = as_texts(column)
+        if texts is None:
+            return column
+        counts = Counter(texts.drop_null().to_pylist())
+        groups = alike(sorted(counts, key=lambda text: (-counts[text], text)))
         if not groups:
             return column
-        self.source.tell(f"Column {name}: spellings are merged: {describe_spellings(groups)}.")
-        return merged(as_texts(column), {folded(group[0]): group[0] for group in groups})
+        self.source.tell(f"Column {name}: spellings are merged: {show_alike(groups)}.")
+        return merged(texts, {folded(group[0]): group[0] for group in groups})
 
     def about(self) -> dict[str, Any]:
         """Return how the rows that were read are written, for ``open_rows(like=...)``."""
@@ -293,21 +266,6 @@ def tell_unlabelled(source: Source, rows: Codes) -> None:
     source.tell(f"Rows skipped because they have no target: {len(rows):,} ({_numbered(rows)}).")
 
 
-def tell_twins(
-    source: Source,
-    X: pd.DataFrame,
-    y: ClassLabels,
-    rows: Codes,
-) -> None:
-    """Say which rows are equal but for the label, given the positions of all in the file."""
-    keys = pd.util.hash_pandas_object(X, index=False)
-    is_twin = keys.duplicated(keep=False).to_numpy()
-    n_labels = pd.Series(y[is_twin]).groupby(keys[is_twin].to_numpy()).transform("nunique")
-    twins = rows[is_twin][n_labels.to_numpy() > 1]
-    if len(twins) > 0:
-        source.tell(f"Rows equal but for the label: {len(twins):,} ({_numbered(twins)}).")
-
-
 def _numbered(rows: Codes) -> str:
     """Name the first of some rows, counted from 1."""
     shown = ", ".join(f"{row + 1}" for row in rows[:_N_ROWS_SHOWN].tolist())
@@ -331,12 +289,8 @@ def class_labels(y: ClassLabels) -> ClassLabels:
         if is_whole and np.abs(labels).max() < 2.0**53:
             # Whole numbers that were read as floats because some were missing.
             labels = labels.astype(np.int64)
-    n_classes = len(np.unique(labels))
-    if labels.dtype.kind in "iuf" and n_classes > _MANY_CLASSES:
-        raise ValueError(
-            f"The target has {n_classes} different numbers, so it looks like a quantity. fcgboost "
-            "predicts classes: cut it into a few first."
-        )
+    for finding in find_quantity(np.unique(labels), len(labels)):
+        raise ValueError(str(finding))
     return labels
 
 

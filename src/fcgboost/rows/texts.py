@@ -9,9 +9,10 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import compute
 
+from fcgboost.findings import folded
 from fcgboost.rows.limits import Source
 from fcgboost.tables import CategoryColumn, Column, NumberColumn
-from fcgboost.tables.cells import GROUP_MARKS, GROUPS, NUMBER_FORMS, SIGNS, Cells, Style, folded
+from fcgboost.tables.cells import GROUP_MARKS, GROUPS, NUMBER_FORMS, SIGNS, Cells, Style
 from fcgboost.tables.learning import MIN_NUMBERS, PLURALS, WAYS, LevelCounts, Reading
 from fcgboost.wording import count, listed
 

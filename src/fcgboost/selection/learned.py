@@ -30,7 +30,7 @@ from fcgboost.dictionaries.union import wrapped
 from fcgboost.parts import check_count, check_not_negative
 from fcgboost.selection.base import Choice, Chooser, Request, Selection
 from fcgboost.selection.gain import CONSTANTS, NUDGE, ROUNDING, Gain, Task, refine
-from fcgboost.threads import cached
+from fcgboost.threads import Copies, cached
 
 # The largest size of a subsample.
 _ENTRIES = 1 << 25
@@ -136,20 +136,23 @@ class _Learner:
         turns = [[(request.k - 1 + turn) % n] for turn in range(n)]
         # Grown families propose one atom each, which costs little.
         for numbers in [range(n)] if self._are_grown else turns:
-            proposals = []
-            owners = list[int]()
             waiting = [c for c, choice in enumerate(chosen) if choice is None]
-            for c in waiting:
-                for number in numbers:
-                    word = (request.k << 32) + (c << 16) + number
-                    rows = self._proposers[number](
-                        residuals[:, c],
-                        active[:, c],
-                        request.gains[c],
-                        hashing.derive(key, word),
-                    )
-                    proposals.append(wrapped(number, rows) if self._is_union else rows)
-                    owners += [c] * rows.shape[0]
+
+            def propose(task: tuple[int, int]) -> Matrix:
+                c, number = task
+                rows = self._proposers[number](
+                    residuals[:, c],
+                    active[:, c],
+                    request.gains[c],
+                    hashing.derive(key, (request.k << 32) + (c << 16) + number),
+                )
+                return wrapped(number, rows) if self._is_union else rows
+
+            tasks = [(c, number) for c in waiting for number in numbers]
+            proposals = design.each_output(propose, tasks)
+            owners = list[int]()
+            for (c, _), rows in zip(tasks, proposals, strict=True):
+                owners += [c] * rows.shape[0]
             if not owners:
                 continue
             atoms = stack_rows(proposals)
@@ -236,8 +239,18 @@ def _proposer(family: Dictionary, selection: LearnedCandidates, data: _LearningR
     if isinstance(family, GrownDictionary):
         rows = data.frame.rows
         rows = rows if is_sparse(rows) else np.ascontiguousarray(to_numpy(rows))
-        grower = family.grower(replace(data.frame, rows=rows))
-        return lambda residual, active, gain, key: grower.grow(residual, active, key)
+        growers = Copies(family.grower(replace(data.frame, rows=rows)))
+
+        def grow(
+            residual: Array,
+            active: Array,
+            gain: Gain,
+            key: int,
+        ) -> Array:
+            with growers.lent() as grower:
+                return grower.grow(residual, active, key)
+
+        return grow
     search = _search(family, selection, data.frame)
     if search is None or not isinstance(family, LearnableDictionary):
         return _Drawn(family, selection, data).propose

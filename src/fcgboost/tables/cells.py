@@ -107,7 +107,7 @@ def _find_distinct(cells: list[object]) -> NDArray[np.generic] | Cells:
     types = set(map(type, cells))
     if any(issubclass(kind, _CONTAINERS) for kind in types):
         row, cell = next(pair for pair in enumerate(cells) if isinstance(pair[1], _CONTAINERS))
-        raise ValueError(f"row {row + 1} holds several values, {cell!r:.60}")
+        raise SeveralValuesError(f"row {row + 1} holds several values, {cell!r:.60}")
     if types <= {float, type(None)}:
         return np.array(cells, dtype=np.float64)
     if types == {int}:
@@ -186,11 +186,6 @@ def dtype_of_text(text: str, style: Style = "") -> Unit | None:
     return None if _date_in(text, style) is None else "days"
 
 
-def folded(text: str) -> str:
-    """Return what texts have in common that differ only in case or white space."""
-    return " ".join(text.split()).casefold()
-
-
 def _sign_of(text: str) -> Unit | None:
     head = text.lstrip("+- ")
     return next((sign for sign in SIGNS if head.startswith(sign) or text.endswith(sign)), None)
@@ -208,15 +203,20 @@ class ColumnError(ValueError):
     """A column that cannot be read, or whose cells do not go together."""
 
 
+class SeveralValuesError(ColumnError):
+    """A column whose cells are lists, arrays or records."""
+
+
 @contextmanager
 def reading(name: str) -> Iterator[None]:
     """Name the column in what a cell, or the library it is from, raises."""
     try:
         yield
-    except (ColumnError, MemoryError):
+    except (CellError, MemoryError):
         raise
     except Exception as error:
-        raise ColumnError(
+        kind = SeveralValuesError if isinstance(error, SeveralValuesError) else ColumnError
+        raise kind(
             f"Column {name!r} cannot be read ({str(error) or type(error).__name__}): make it "
             "numbers, dates or text, or leave it out."
         ) from error

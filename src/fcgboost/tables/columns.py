@@ -15,6 +15,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from fcgboost.arrays import Codes
+from fcgboost.findings import Finding
 from fcgboost.tables import cells
 from fcgboost.tables.cells import Array, ColumnLike
 from fcgboost.tables.dates import part_of_date
@@ -190,6 +191,25 @@ class CategoryColumn(Column):
         ]
 
 
+#: Why columns are left out, by the kind of the finding.
+REASONS = {
+    "empty": "every value is missing",
+    "constant": "every value is the same",
+    "row number": "it counts the rows",
+    "id": "no value occurs twice",
+    "text": "it is text",
+    "list": "its cells hold several values",
+    "useless": "its values do not help to predict",
+}
+MAKE_NUMBERS = "docs/tables.md, section 'Text', shows how to make numbers of it."
+_ADVICE = {
+    "row number": " keep_columns (--keep-column in commands) keeps it.",
+    "id": " keep_columns (--keep-column in commands) keeps it.",
+    "text": f" {MAKE_NUMBERS}",
+    "list": " Give each element a column of its own.",
+}
+
+
 def level_codes(numbers: Array, n_levels: int) -> Codes:
     """Return the codes of levels that were read: missing values come last."""
     return np.where(np.isnan(numbers), n_levels, numbers).astype(np.intp)
@@ -199,23 +219,33 @@ def level_codes(numbers: Array, n_levels: int) -> Codes:
 class SkippedColumn(Column):
     """A column that is left out, and why."""
 
-    reason: str = "every value is missing"
+    reason: str = REASONS["empty"]
 
     def read(self, values: ColumnLike) -> Array:
         return np.full(len(values), np.nan)
 
 
-def left_out(columns: Iterable[Column]) -> list[str]:
+def left_out(columns: Iterable[Column]) -> list[Finding]:
     """Say which columns are left out, and why."""
+    kinds = {reason: kind for kind, reason in REASONS.items()}
     reasons = ((column.name, why_left_out(column)) for column in columns)
-    return [f"{name!r} is left out: {reason}." for name, reason in reasons if reason]
+    return [
+        Finding(
+            kinds[reason],
+            f"{name!r} is left out: {reason}.{_ADVICE.get(kinds[reason], '')}",
+            (name,),
+        )
+        for name, reason in reasons
+        if reason
+    ]
 
 
 def why_left_out(column: Column) -> str:
     """Say why a column is left out; "" if it is not."""
     if column.n_outputs:
         return ""
+    if isinstance(column, SkippedColumn):
+        return column.reason
     if isinstance(column, CategoryColumn) and column.levels:
-        is_constant = len(column.levels) == 1
-        return "every value is the same" if is_constant else "its values do not help to predict"
-    return SkippedColumn.reason
+        return REASONS["constant" if len(column.levels) == 1 else "useless"]
+    return REASONS["empty"]

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fcgboost.findings import Finding, find_alike
 from fcgboost.tables import cells
 from fcgboost.tables.cells import SIGNS, Array, Cells, ColumnError, ColumnLike, Style, Unit
 from fcgboost.tables.columns import (
+    MAKE_NUMBERS,
+    REASONS,
     CategoryColumn,
     Column,
     NumberColumn,
@@ -27,18 +30,20 @@ from fcgboost.tables.dates import PARTS, part_of_date
 #: What a column is to be: what its type says, a category, or a number.
 Wanted = Literal["from_dtype", "category", "number"]
 
+#: Kinds of columns of a frame that are left out unless the user keeps them.
+IDS = frozenset({"row number", "id", "text", "list"})
 #: A column of texts holds numbers with strays if at least MIN_NUMBERS of its values and a share of
 #: _MIN_SHARE are numbers.
 MIN_NUMBERS = 20
 _MIN_SHARE = 0.95
 _MAX_SHOWN = 3
+# Text has many distinct cells of several words each, in the mean.
+_MIN_WORDS = 3.0
 PLURALS: dict[Unit, str] = {
     "number": "numbers",
     "days": "dates",
     **{sign: f"numbers with {sign}" for sign in SIGNS},
 }
-#: What makes one of several spellings.
-MERGE = "; merge_spellings of read_table (--merge-spellings) makes them one."
 #: How texts are written, as notes say.
 WAYS: dict[Style, str] = {
     "": "",
@@ -57,6 +62,13 @@ _LOOKS: dict[Unit, tuple[str, str]] = {
         "1234.5",
     ),
 }
+
+
+class Reading(NamedTuple):
+    """What texts are taken for, and how they are written."""
+
+    unit: Unit
+    style: Style = ""
 
 
 @dataclass(frozen=True)
@@ -130,27 +142,33 @@ class LevelCounts:
                 counts[unit] += n
         return counts
 
+    @property
+    def are_distinct(self) -> bool:
+        """Return whether no value occurs twice among enough of them."""
+        return MIN_NUMBERS <= len(self.counts) == self.counts.total()
 
-class Reading(NamedTuple):
-    """What texts are taken for, and how they are written."""
-
-    unit: Unit
-    style: Style = ""
+    @property
+    def are_text(self) -> bool:
+        """Return whether most cells are distinct and have several words."""
+        n_words = sum(len(text.split()) for text in self.counts)
+        n = len(self.counts)
+        is_long = n_words >= _MIN_WORDS * n
+        return is_long and n >= MIN_NUMBERS and 2 * n > self.counts.total()
 
 
 class LearnedColumn(NamedTuple):
-    """How a column is read, one number for each of its cells, and notes for the user."""
+    """How a column is read, one number for each of its cells, and what users should know."""
 
     column: Column
     numbers: Array
-    notes: list[str]
+    findings: list[Finding]
 
 
 class ChosenColumn(NamedTuple):
-    """How a column is read, and notes for the user."""
+    """How a column is read, and what users should know."""
 
     column: Column
-    notes: list[str]
+    findings: list[Finding]
 
 
 def learn_column(
@@ -159,33 +177,52 @@ def learn_column(
     wanted: Wanted = "from_dtype",
     dayfirst: bool | None = None,
     stray_text: StrayText = "error",
+    leaves_out: Collection[str] = (),
 ) -> LearnedColumn:
-    """Decide what a column holds, and read it; stray texts are an error, or missing."""
+    """Decide what a column holds, and read it; stray texts are an error, or missing.
+
+    `leaves_out` are those of `IDS` that are left out.
+    """
     wanted = declared(wanted, getattr(raw, "dtype", None) or getattr(raw, "type", ""))
-    with cells.reading(name):
-        values = cells.read_column(raw)
-    notes: list[str] = []
     column: Column
+    try:
+        with cells.reading(name):
+            values = cells.read_column(raw)
+    except cells.SeveralValuesError:
+        if "list" not in leaves_out:
+            raise
+        column = SkippedColumn(name, REASONS["list"])
+        return LearnedColumn(column, column.read(raw), [])
+    findings: list[Finding] = []
     if wanted == "category" or isinstance(values, Cells):
         with cells.reading(name):
             levels = LevelCounts.of(values)
-        column, notes = choose_column(
+        column, findings = choose_column(
             name,
             levels=levels,
             wanted=wanted,
             dayfirst=dayfirst,
             stray_text=stray_text,
+            leaves_out=leaves_out,
         )
     else:
         unit = unit_of_dtype(values.dtype) or "number"
         column = NumberColumn(name, unit=unit, stray_text=stray_text)
-        if _is_row_number(values):
-            notes = [f"{name!r} looks like a row number: drop it if it is one."]
-    numbers = column.read(values)
+    numbers = column.read(raw if isinstance(column, SkippedColumn) else values)
+    looks = ""
+    if isinstance(column, NumberColumn) and column.unit == "number":
+        # Large whole numbers are distinct before they are floats.
+        looks = row_number(numbers if isinstance(values, Cells) else values)
+    if looks == "counts" and "row number" in leaves_out:
+        column = SkippedColumn(name, REASONS["row number"])
+        return LearnedColumn(column, column.read(raw), [])
+    if looks:
+        text = f"{name!r} looks like a row number: drop it if it is one."
+        findings.append(Finding("row number", text, (name,)))
     # A column that is all missing in training carries no information.
-    if len(numbers) > 0 and np.isnan(numbers).all():
+    if not isinstance(column, SkippedColumn) and len(numbers) > 0 and np.isnan(numbers).all():
         column = SkippedColumn(name)
-    return LearnedColumn(column, numbers, notes)
+    return LearnedColumn(column, numbers, findings)
 
 
 def choose_column(
@@ -194,13 +231,14 @@ def choose_column(
     wanted: Wanted,
     dayfirst: bool | None = None,
     stray_text: StrayText = "error",
+    leaves_out: Collection[str] = (),
 ) -> ChosenColumn:
     """Decide how a column with these levels is read, as `learn_column` does."""
     if not levels.units:
         return ChosenColumn(SkippedColumn(name), [])
     category = CategoryColumn(name, tuple(sorted(levels.counts)))
     if wanted == "category":
-        return ChosenColumn(category, [])
+        return _as_category(category, levels, leaves_out)
     if levels.units in ({"number"}, {"days"}):
         unit: Unit = "days" if "days" in levels.units else "number"
         column = NumberColumn(name, unit=unit, stray_text=stray_text)
@@ -219,8 +257,25 @@ def choose_column(
             f"Column {name!r} holds text, such as {text!r}, and is not among categorical_features: "
             "list it there, use categorical_features='from_dtype', or leave the column out."
         )
+    chosen = _as_category(category, levels, leaves_out)
     notes = _describe_doubt(name, levels, readings) or _describe_looks(name, levels)
-    return ChosenColumn(category, notes + _describe_spellings(name, levels))
+    return ChosenColumn(chosen.column, chosen.findings + notes)
+
+
+def _as_category(
+    category: CategoryColumn,
+    levels: LevelCounts,
+    leaves_out: Collection[str],
+) -> ChosenColumn:
+    """Return a category, or leave it out because its levels tell every row apart."""
+    name = category.name
+    kind = "text" if levels.are_text else "id"
+    if kind in leaves_out and levels.are_distinct:
+        return ChosenColumn(SkippedColumn(name, REASONS[kind]), [])
+    if levels.are_text:
+        note = f"{name!r} is read as a category, but it is text. {MAKE_NUMBERS}"
+        return ChosenColumn(category, [Finding("text", note, (name,))])
+    return ChosenColumn(category, find_alike(category.levels, name))
 
 
 def _numbers_in_text(
@@ -233,7 +288,8 @@ def _numbers_in_text(
     unit, style = reading
     words = PLURALS[unit]
     strays = [text for text in levels.counts if cells.dtype_of_text(text, style) != unit]
-    notes = [f"{name!r} holds {words} as text: they are read as {words}{WAYS[style]}."]
+    note = f"{name!r} holds {words} as text: they are read as {words}{WAYS[style]}."
+    findings = [Finding("reading", note, (name,))]
     if strays:
         n_strays = sum(map(levels.counts.__getitem__, strays))
         n_all = levels.counts.total()
@@ -245,14 +301,15 @@ def _numbers_in_text(
                 f"{shown}{rest}. Correct those cells or make them missing (stray_text='missing' "
                 "does), or list the column in categorical_features."
             )
-        notes.append(f"{name!r}: {shown}{rest} among {words} count as missing.")
+        note = f"{name!r}: {shown}{rest} among {words} count as missing."
+        findings.append(Finding("reading", note, (name,)))
     column = NumberColumn(
         name,
         unit=unit,
         style=style,
         stray_text=stray_text,
     )
-    return ChosenColumn(column, notes)
+    return ChosenColumn(column, findings)
 
 
 def wanted_kinds(setting: object, names: list[str], has_names: bool) -> list[Wanted]:
@@ -369,31 +426,38 @@ def _median(present: Array) -> float:
     return float(2.0 * np.median(present / 2.0)) if len(present) else 0.0
 
 
-def _is_row_number(values: NDArray[np.generic]) -> bool:
-    """Return whether values look like row numbers, or a part of them."""
+def row_number(values: NDArray[Any]) -> Literal["", "counts", "ordered"]:
+    """Return "counts" if whole numbers count rows, some of which may be missing now.
+
+    "ordered" are others that rise or fall from row to row; "" is anything else.
+    """
     n = len(values)
     if n < MIN_NUMBERS or values.dtype.kind not in "iuf":
-        return False
-    ordered = np.unique(values)
-    are_whole = np.isfinite(ordered) & (ordered == np.floor(ordered))
-    if len(ordered) < n or not are_whole.all():
-        return False
-    is_dense = int(ordered[-1]) - int(ordered[0]) < 2 * n
-    return is_dense or bool((values == ordered).all() or (values == ordered[::-1]).all())
+        return ""
+    if not (np.isfinite(values) & (values == np.floor(values))).all():
+        return ""
+    low = int(values.min())
+    if n - 1 <= int(values.max()) - low < 2 * n:
+        counts = np.bincount((values - values.dtype.type(low)).astype(np.int64))
+        return "counts" if counts.max() == 1 else ""
+    is_rising = (values[1:] > values[:-1]).all()
+    is_falling = (values[1:] < values[:-1]).all()
+    return "ordered" if is_rising or is_falling else ""
 
 
-def _describe_doubt(name: str, levels: LevelCounts, readings: Sequence[Reading]) -> list[str]:
+def _describe_doubt(name: str, levels: LevelCounts, readings: Sequence[Reading]) -> list[Finding]:
     """Return a note on texts that may be read in several ways."""
     for text in levels.counts:
         if len({cells.number_of(text, *reading) for reading in readings}) > 1:
             is_date = readings[0].unit == "days"
             what = "begin with the day or the month" if is_date else "hold a decimal mark or not"
             option = "dayfirst (--dayfirst)" if is_date else "decimal of read_table (--decimal)"
-            return [f"{name!r} stays text, as {text!r} may {what}: {option} decides."]
+            note = f"{name!r} stays text, as {text!r} may {what}: {option} decides."
+            return [Finding("reading", note, (name,))]
     return []
 
 
-def _describe_looks(name: str, levels: LevelCounts) -> list[str]:
+def _describe_looks(name: str, levels: LevelCounts) -> list[Finding]:
     """Return a note on texts that look like numbers or dates but are not written as such."""
     for unit, (pattern, plain) in _LOOKS.items():
         odd = [
@@ -403,35 +467,9 @@ def _describe_looks(name: str, levels: LevelCounts) -> list[str]:
         ]
         n_odd = sum(levels.counts[text] for text in odd)
         if odd and n_odd + levels.by_unit()[unit] >= _MIN_SHARE * levels.counts.total():
-            return [
+            note = (
                 f"{name!r}: texts such as {odd[0]!r} look like {PLURALS[unit]} but are read as "
                 f"categories; write them as {plain}."
-            ]
+            )
+            return [Finding("reading", note, (name,))]
     return []
-
-
-def _describe_spellings(name: str, levels: LevelCounts) -> list[str]:
-    """Return a note on levels that differ only in case or white space."""
-    groups = spellings(levels.counts)
-    if not groups:
-        return []
-    shown = describe_spellings(groups)
-    return [f"{name!r}: levels that differ only in case or white space: {shown}{MERGE}"]
-
-
-def spellings(counts: Counter[str]) -> list[list[str]]:
-    """Return the texts that differ only in case or white space, of each group the frequent first.
-
-    Of equally frequent ones the first in order comes first.
-    """
-    groups: dict[str, list[str]] = {}
-    for text in sorted(counts, key=lambda text: (-counts[text], text)):
-        groups.setdefault(cells.folded(text), []).append(text)
-    return [group for group in groups.values() if len(group) > 1]
-
-
-def describe_spellings(groups: Sequence[Sequence[str]]) -> str:
-    """Name texts that differ only in case or white space."""
-    shown = "; ".join(", ".join(map(repr, group)) for group in groups[:_MAX_SHOWN])
-    rest = "; ..." if len(groups) > _MAX_SHOWN else ""
-    return shown + rest

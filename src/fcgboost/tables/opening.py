@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from contextlib import suppress
 from difflib import get_close_matches
 from typing import NamedTuple
@@ -66,6 +66,11 @@ def is_frame(X: Rows) -> bool:
     return hasattr(X, "columns") and not hasattr(X, "dtype")  # of whichever library
 
 
+def frame_names(X: Rows) -> list[str]:
+    """Return the names of the columns of a frame; none of anything else."""
+    return names_of(getattr(X, "column_names", X.columns)) if is_frame(X) else []
+
+
 def _open_frame(X: Rows, min_rows: int) -> OpenedTable:
     labels = list(getattr(X, "column_names", X.columns))
     columns = {name: X[label] for name, label in zip(names_of(labels), labels, strict=True)}
@@ -76,7 +81,7 @@ def _open_frame(X: Rows, min_rows: int) -> OpenedTable:
     return OpenedTable(columns, has_names=all(isinstance(label, str) for label in labels))
 
 
-def names_of(labels: Sequence[object]) -> list[str]:
+def names_of(labels: Iterable[object]) -> list[str]:
     """Return column labels as text; duplicates are an error."""
     names = list(map(str, labels))
     if len(set(names)) < len(names):

@@ -232,6 +232,19 @@ class MemoryRows(FitRows):
         with np.errstate(invalid="ignore"):
             return np.asarray(sums / counts[:, None])
 
+    def judged(self) -> list[Codes]:
+        """Return the positions of the rows given that each split judges."""
+        data = self.data
+        positions = data.train.positions
+        assert positions is not None
+        judged = []
+        for split, uncounted in zip(self.splits, self.uncounted, strict=True):
+            test = split.test
+            if self.divided is data.train:
+                test = np.flatnonzero(np.isin(positions, test))
+            judged.append(np.append(data.kept[np.unique(test)], data.others[uncounted]))
+        return judged
+
     def as_given(self, decision: Array) -> Array:
         """Return what `out_of_fold` returns in the order of the rows given."""
         data = self.data
@@ -343,4 +356,6 @@ def _make_design(
         device=find_device(settings.device),
         row_hashes=train.row_hashes,
         moments=moments,
+        # What users hand us meets one output at a time.
+        shares_outputs=not settings.runs_users_code,
     )

@@ -14,10 +14,19 @@ from numpy.typing import ArrayLike, NDArray
 from fcgboost import hashing
 from fcgboost.arrays import Codes, Labels, Rows, is_sparse
 from fcgboost.calibration import HeldOut, PowerLink, fit_link
-from fcgboost.checks import draw_key
+from fcgboost.checks import class_weights, draw_key
+from fcgboost.findings import (
+    Finding,
+    contradicting,
+    find_alike,
+    find_constants,
+    find_duplicates,
+    find_quantity,
+)
 from fcgboost.losses import ProbabilityLoss
 from fcgboost.members import Member, Members, decision_of
 from fcgboost.stopping import StoppingRule, theory_steps
+from fcgboost.tables.columns import REASONS, CategoryColumn
 from fcgboost.training.callbacks import FitTasks
 from fcgboost.training.crossfit import CrossFit, cross_fit, n_paths_of
 from fcgboost.training.dataset import Data
@@ -33,7 +42,9 @@ from fcgboost.training.folds import (
     one_split,
     users_splits,
 )
+from fcgboost.training.labels import GivenLabels
 from fcgboost.training.layout import FitRows, Layout, MemoryLayout, MemoryRows
+from fcgboost.training.leaks import find_leaks
 from fcgboost.training.metrics import with_metrics
 from fcgboost.training.presets import AUTO
 from fcgboost.training.progress import ProgressLine
@@ -51,6 +62,8 @@ _MANY_ROWS = (
     "There are so many numbers that rows were not divided into folds: one part was held out, as by "
     "dictionary='fast'. cv=3 divides them."
 )
+# Why columns are left out in which rows may differ.
+_CONTENTS = (REASONS["text"], REASONS["list"])
 # Classes with fewer distinct rows are worth a note.
 _FEW_ROWS = 5
 
@@ -63,8 +76,10 @@ class Job:
     rows: FitRows
     #: What a single path continues, and the seed of all draws.
     state: FitState
-    #: Remarks on the rows.
-    notes: Sequence[str] = ()
+    #: What users should know about the rows.
+    findings: Sequence[Finding] = ()
+    #: The labels of all rows given, which members judge that have not seen them.
+    labels: GivenLabels | None = None
 
     @property
     def settings(self) -> Settings:
@@ -232,10 +247,24 @@ class Job:
             rows.classes,
             link,
         )
-        return attributes | {
-            "oof_decision_function_": given[:, 0] if given.shape[1] == 1 else given,
+        given = given[:, 0] if given.shape[1] == 1 else given
+        attributes |= {
+            "oof_decision_function_": given,
             "oof_score_": score(decision[is_judged]),
         }
+        if self.labels is None:
+            return attributes
+        per_class = class_weights(
+            self.settings.class_weight,
+            rows.classes,
+            rows.data.class_totals,
+        )
+        link = link or fit_link(result.held_out)
+        shares = link.probabilities(given) / per_class
+        # Time may have ended before the last folds.
+        folds = rows.judged()[: len(result.held_out)]
+        judged = self.labels.judged(shares, rows.data, folds, result.is_average)
+        return attributes | {"label_quality_": judged.quality, "_judged_labels_": judged}
 
 
 def prepare(
@@ -245,9 +274,11 @@ def prepare(
     X: Rows,
     y: Labels,
     groups: ArrayLike | None,
+    trusted: ArrayLike | None = None,
 ) -> Job:
     """Return the fit to data in this process, which may continue the last one."""
     train = data.train
+    labels = GivenLabels.of(y, trusted, data)
     n_rows, n_columns = train.X.shape
     digests = [part.digest() for part in (train, data.validation) if part is not None]
     if groups is not None:
@@ -259,13 +290,13 @@ def prepare(
         data.table_columns,
         last,
     )
+    findings = findings_in(data)
     if settings.validation_fraction is not None:
         data = _held_out(data, groups, settings.validation_fraction, state.key)
     n_folds = _n_folds(settings, data)
-    notes = _notes_on_classes(data)
     if n_folds == 1:
         if settings.preset is AUTO:
-            notes.append(_MANY_ROWS)
+            findings.append(Finding("fit", _MANY_ROWS))
         settings = settings.without_folds()
     kinds = settings.of_kinds(n_rows, n_columns if is_sparse(train.X) else 0)
     if settings.cv is None or data.validation is not None:
@@ -280,24 +311,59 @@ def prepare(
     else:
         splits = users_splits(settings.cv, X, np.asarray(y), groups)
         rows = _users(data, splits, state.key)
+    if trusted is not None and not rows.n_splits:
+        raise ValueError(
+            "trusted says which labels are certain, but no rows are held out in folds, so that no "
+            "label is judged: set cv, for example to 5, without X_val; or leave out trusted."
+        )
     return Job(
         kinds,
         rows,
         state,
-        notes,
+        findings,
+        labels,
     )
 
 
-def _notes_on_classes(data: Data) -> list[str]:
-    """Return a note if classes have few distinct rows."""
+def findings_in(data: Data) -> list[Finding]:
+    """Return what users should know about training rows and their labels."""
+    rows = data.given
+    columns = data.table_columns
+    is_contradicted = contradicting(data.train.row_hashes)[data.train.positions]
+    # Rows may differ in text that was left out, which an id says nothing about.
+    is_contradicted &= not any(getattr(column, "reason", "") in _CONTENTS for column in columns)
+    findings = [
+        *_rare_classes(data),
+        *find_quantity(data.classes, len(rows.codes)),
+        *find_alike(data.classes.tolist()),
+        *find_duplicates(data.kept[is_contradicted], len(rows.codes)),
+    ]
+    if is_sparse(rows.X):
+        return findings
+    names = [column.name for column in columns]
+    are_levels = np.array([isinstance(column, CategoryColumn) for column in columns])
+    # A level for all rows is left out, and said to be when the fit ends.
+    is_constant = (rows.X.min(axis=0) == rows.X.max(axis=0)) & ~are_levels
+    findings += find_constants([names[j] for j in np.flatnonzero(is_constant).tolist()])
+    return findings + find_leaks(
+        rows.X,
+        rows.codes,
+        are_levels,
+        names,
+    )
+
+
+def _rare_classes(data: Data) -> list[Finding]:
+    """Say which classes have few distinct rows."""
     counts = np.bincount(data.train.codes, minlength=len(data.classes))
     rare = data.classes[counts < _FEW_ROWS].tolist()
     if not rare:
         return []
-    return [
+    text = (
         f"{len(rare)} of {len(counts)} classes have fewer than {_FEW_ROWS} distinct rows, such as "
         f"{rare[0]!r}: predictions of such classes are uncertain, and a single row judges nothing."
-    ]
+    )
+    return [Finding("classes", text)]
 
 
 def _checked_groups(groups: ArrayLike, settings: Settings, data: Data) -> NDArray[np.generic]:

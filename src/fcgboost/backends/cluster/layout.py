@@ -20,6 +20,7 @@ from fcgboost.checks import check_columns, check_labels, class_weights, warn_of_
 from fcgboost.designs.base import Array
 from fcgboost.designs.outliers import find_limits
 from fcgboost.dictionaries import Dictionary
+from fcgboost.findings import Finding
 from fcgboost.greedy.path import StepScore
 from fcgboost.greedy.schemes import FullyCorrective
 from fcgboost.losses import CurvedLoss
@@ -48,12 +49,14 @@ _FAST = "Rows on a cluster are not divided into folds: one part was held out, as
 _MEDIAN_ROWS = 1 << 14
 
 
-def check_supported(settings: Settings, groups: object) -> None:
+def check_supported(settings: Settings, groups: object, trusted: object = None) -> None:
     """Raise a ValueError for settings that clusters do not support."""
     if settings.cv not in (None, "auto"):
         _refuse(f"cv={settings.cv!r}", "rows are not divided into folds", "cv='auto', or X_val")
     if groups is not None:
         _refuse("groups", "rows are not divided into folds", "X_val")
+    if trusted is not None:
+        _refuse("trusted", "rows are not divided into folds, and labels not judged", "trusted=None")
     scheme = settings.scheme
     solver = scheme.solver if isinstance(scheme, FullyCorrective) else None
     if solver is None:
@@ -127,12 +130,12 @@ def prepare(
     )
     if settings.is_crossfitted and validation is None:
         rows.hold_out(state.key)
-    notes = [_FAST] if settings.is_crossfitted and validation is None else []
+    is_fast = settings.is_crossfitted and validation is None
     return Job(
         kinds,
         rows,
         state,
-        notes,
+        [Finding("fit", _FAST)] if is_fast else [],
     )
 
 

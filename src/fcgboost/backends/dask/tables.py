@@ -12,12 +12,13 @@ from distributed import Client
 from fcgboost.arrays import Rows
 from fcgboost.backends.dask.collections import Collection, Features
 from fcgboost.backends.dask.workers import await_all
-from fcgboost.checks import keep_table_columns, lists_categories
+from fcgboost.checks import keep_table_columns, left_out_of, lists_categories
+from fcgboost.findings import Finding
 from fcgboost.tables import learning
 from fcgboost.tables.cells import reading
 from fcgboost.tables.columns import Column, NumberColumn
 from fcgboost.tables.learning import LevelCounts
-from fcgboost.tables.opening import is_frame, is_table, open_table
+from fcgboost.tables.opening import frame_names, is_frame, is_table, open_table
 
 TableColumns = tuple[Column, ...]
 
@@ -27,6 +28,7 @@ def learn_table_columns(estimator: Any, X: Collection, features: Features, clien
 
     Partitions are inspected, in one pass, only for columns whose dtype does not settle it.
     """
+    leaves_out = left_out_of(estimator, frame_names(X))
     if not is_table(X) and not lists_categories(estimator):
         keep_table_columns(estimator, [])
         return
@@ -40,7 +42,7 @@ def learn_table_columns(estimator: Any, X: Collection, features: Features, clien
     ]
     asked = [j for j, unit in enumerate(units) if unit is None]
     levels = dict(zip(asked, _levels(X, asked, client), strict=True))
-    learned: list[tuple[Column, list[str]]] = [
+    learned: list[tuple[Column, list[Finding]]] = [
         (NumberColumn(name, unit=unit, stray_text=estimator.stray_text), [])
         if unit is not None
         else learning.choose_column(
@@ -49,6 +51,7 @@ def learn_table_columns(estimator: Any, X: Collection, features: Features, clien
             wanted[j],
             estimator.dayfirst,
             estimator.stray_text,
+            leaves_out.get(name, ()),
         )
         for j, (name, unit) in enumerate(zip(names, units, strict=True))
     ]

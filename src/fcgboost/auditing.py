@@ -1,0 +1,384 @@
+"""Audits of labels: which are suspicious, why, and how many are wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils import _safe_indexing
+
+from fcgboost.arrays import Array, ClassLabels, Codes, Flags, Labels, Rows, Weights, is_sparse
+from fcgboost.checks import RandomState, check_labels, check_number, check_rows, to_host
+from fcgboost.estimators import FCGBoostClassifier
+from fcgboost.explanation import Explanation, explain
+from fcgboost.findings import Finding
+from fcgboost.label_noise import LabelNoise, WrongLabels
+from fcgboost.members import Members
+from fcgboost.prediction import BaseFCGBoost, twin_of
+from fcgboost.training.folds import n_folds_for
+from fcgboost.training.labels import JudgedLabels, codes_among, digests_of
+from fcgboost.training.settings import CrossValidation
+from fcgboost.wording import count, fixed, number, shortened, text_table
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+__all__ = ["Audit", "audit"]
+
+# How many suspicious rows a text shows.
+_N_SHOWN = 10
+# Folds of rows that a fit would not divide.
+_FEWEST_FOLDS = 3
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Audit:
+    """What models that have not seen a row say of its label, for all rows as given.
+
+    Attributes
+    ----------
+    label_quality : ndarray of shape (n_samples,)
+        The probability that the label is the true one; NaN for rows that no fold judged.
+    label_probability : ndarray of shape (n_samples,)
+        The probability of the label at this row, which says nothing of rates of wrong labels; NaN
+        for rows that no fold judged.
+    is_label_issue : ndarray of shape (n_samples,)
+        Whether another class is more probably true. Never for trusted rows.
+    suspects : ndarray of shape (n_issues,)
+        The positions of the rows with such labels, the most suspicious first.
+    noise : LabelNoise
+        The estimated rates of wrong labels.
+    findings : tuple of Finding
+        What else is suspicious: columns that give the label away, ids, rows equal but for the
+        label, labels that differ only in case.
+    classifier : FCGBoostClassifier
+        What judged the labels.
+    """
+
+    classifier: BaseFCGBoost
+    X: Rows
+    y: Labels
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def _judged(self) -> JudgedLabels:
+        judged: JudgedLabels = self.classifier._judged_labels_
+        return judged
+
+    @property
+    def noise(self) -> LabelNoise:
+        """The estimated rates of wrong labels."""
+        return self._judged.noise
+
+    @property
+    def label_quality(self) -> Array:
+        """The probabilities that labels are true."""
+        return self._judged.quality
+
+    @property
+    def label_probability(self) -> Array:
+        """The probabilities of the labels."""
+        codes = self._judged.codes
+        p = self._judged.p[np.arange(len(codes)), codes]
+        return np.where(codes < 0, np.nan, p)
+
+    @property
+    def is_label_issue(self) -> Flags:
+        """Whether another class is more probably true."""
+        likely = self._judged.likely
+        return np.asarray((likely >= 0) & (likely != self._judged.codes))
+
+    @property
+    def ranking(self) -> Codes:
+        """The positions of all rows that were judged and are not trusted, worst labels first."""
+        order = np.argsort(self.label_quality, kind="stable")
+        is_ranked = ~np.isnan(self.label_quality) & ~self._judged.trusted
+        return np.asarray(order[is_ranked[order]])
+
+    @property
+    def suspects(self) -> Codes:
+        """The positions of rows whose labels are probably wrong, the most suspicious first."""
+        ranking = self.ranking
+        return np.asarray(ranking[self.is_label_issue[ranking]])
+
+    @property
+    def wrong(self) -> WrongLabels:
+        """The share of wrong labels: `share`, `low`, `high` and `is_known`."""
+        return self.noise.wrong()
+
+    @property
+    def wrong_by_class(self) -> dict[Any, WrongLabels]:
+        """The share of wrong labels among those of each class."""
+        classes = self.classifier.classes_.tolist()
+        return {label: self.noise.wrong(code) for code, label in enumerate(classes)}
+
+    def to_frame(self) -> DataFrame:
+        """Return a data frame with the index of X or y and a row for each of theirs.
+
+        Its columns are `given_label`, `predicted_label` (the class that is most probably true,
+        given the label), `label_quality`, `label_probability` and `is_label_issue`.
+        """
+        import pandas as pd
+
+        index = getattr(self.X, "index", getattr(self.y, "index", None))
+        if not isinstance(index, pd.Index):
+            index = None
+        likely = self._judged.likely
+        predicted = pd.Series(self._labels(likely), index, dtype=self.classifier.classes_.dtype)
+        columns = {
+            "given_label": np.ravel(to_host(self.y)),
+            "predicted_label": predicted if (likely >= 0).all() else predicted.where(likely >= 0),
+            "label_quality": self.label_quality,
+            "label_probability": self.label_probability,
+            "is_label_issue": self.is_label_issue,
+        }
+        return pd.DataFrame(columns, index)
+
+    def explain(self, n_rows: int = 50) -> Explanation:
+        """Return what each column adds to the out-of-fold decision values of suspicious rows.
+
+        Of the first rows of `ranking`, in its order: Shapley values by the members that have not
+        seen the row. With the base value they sum to its value in `oof_decision_function_`.
+        """
+        check_number("n_rows", n_rows, 1, whole=True)
+        return self._explained(self.ranking[:n_rows])
+
+    def reasons(self, n_rows: int = 50, n_columns: int = 3) -> list[str]:
+        """Say which columns speak most against the labels of the first rows of `ranking`.
+
+        Texts such as "age = 61 (+0.42)": how much a column adds to the decision value of the class
+        that is most probably true; with several classes, in comparison with that of the label.
+        """
+        explanation = self.explain(n_rows)
+        rows = self.ranking[:n_rows]
+        likely = self._judged.likely[rows]
+        values, _ = explanation.towards(likely)
+        if len(self.classifier.classes_) > 2:
+            values = values - explanation.towards(self._judged.codes[rows])[0]
+        cells = _cells(explanation.data)
+        texts = []
+        for row, added in enumerate(values):
+            first = np.argsort(-added, kind="stable")[:n_columns]
+            texts.append(
+                ", ".join(
+                    f"{explanation.feature_names[j]} = {_cell(cells[row, j])} "
+                    f"(+{fixed(added[j], 2)})"
+                    for j in first
+                    if added[j] > 0.0
+                )
+            )
+        return texts
+
+    def _explained(self, rows: Codes) -> Explanation:
+        """Explain rows by the members that have not seen them; the mean over folds, if several."""
+        judged = self._judged
+        if not judged.are_members:
+            raise ValueError(
+                "The models that judged the labels are no members of this classifier, so that "
+                "there are no reasons: fit it with ensemble=True, or call fcgboost.audit(X, y)."
+            )
+        X = to_host(self.X)
+        parts = []
+        places = []
+        for fold, among in enumerate(judged.folds):
+            place = np.flatnonzero(np.isin(rows, among))
+            if len(place):
+                parts.append(explain(self._judge(fold), _safe_indexing(X, rows[place])))
+                places.append(place)
+        return Explanation(
+            _mean([part.values for part in parts], places),
+            base_values=_mean([part.base_values for part in parts], places),
+            data=_safe_indexing(X, rows),
+            feature_names=parts[0].feature_names,
+            errors=_mean([part.errors for part in parts], places),
+        )
+
+    def _judge(self, fold: int) -> BaseFCGBoost:
+        """Return the classifier of the members that have not seen a fold."""
+        judge = twin_of(self.classifier)
+        members = judge.members_[fold :: len(self._judged.folds)]
+        total = sum(member.weight for member in members)
+        judge.members_ = Members(
+            replace(member, weight=member.weight / total) for member in members
+        )
+        return judge
+
+    def _labels(self, codes: Codes) -> ClassLabels:
+        return np.asarray(self.classifier.classes_[codes])
+
+    def _summary(self) -> list[str]:
+        n_rows = len(self.label_quality)
+        lines = [
+            f"{count(len(self.suspects), 'suspicious label')} among {count(n_rows, 'row')}",
+            f"wrong labels: {self.wrong}",
+        ]
+        n_unjudged = int(np.isnan(self.label_quality).sum())
+        if n_unjudged:
+            lines.append(f"{count(n_unjudged, 'row')} judged by no fold")
+        return lines
+
+    def _tables(self) -> Sequence[tuple[list[str], list[list[str]]]]:
+        """Return heads and rows of the tables of a text: classes, and the first suspects."""
+        codes = self._judged.codes
+        classes = [
+            [shortened(str(label)), f"{np.count_nonzero(codes == code):,}", str(wrong)]
+            for code, (label, wrong) in enumerate(self.wrong_by_class.items())
+        ]
+        rows = self.suspects[:_N_SHOWN]
+        suspects = [
+            [str(row), shortened(str(given)), shortened(str(likely)), f"{quality:.3f}"]
+            for row, given, likely, quality in zip(
+                rows.tolist(),
+                self._labels(codes[rows]).tolist(),
+                self._labels(self._judged.likely[rows]).tolist(),
+                self.label_quality[rows].tolist(),
+                strict=True,
+            )
+        ]
+        return [
+            (["label", "rows", "wrong"], classes),
+            (["row", "given", "more likely", "label quality"], suspects),
+        ]
+
+    def __repr__(self) -> str:
+        tables = [text_table(head, rows) for head, rows in self._tables() if rows]
+        return "\n\n".join(["\n".join(self._summary()), *tables, *map(str, self.findings)])
+
+    def _repr_html_(self) -> str:
+        """Return what notebooks show."""
+        summary = "".join(f"<p>{escape(line)}</p>" for line in self._summary())
+        tables = []
+        for head, rows in self._tables():
+            cells = "".join(f"<th>{escape(name)}</th>" for name in head)
+            lines = "".join(
+                "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>"
+                for row in rows
+            )
+            tables.append(f"<table><thead><tr>{cells}</tr></thead><tbody>{lines}</tbody></table>")
+        findings = "".join(f"<li>{escape(str(finding))}</li>" for finding in self.findings)
+        return f"<div>{summary}{''.join(tables)}<ul>{findings}</ul></div>"
+
+
+def audit(
+    X: Rows,
+    y: Labels,
+    *,
+    cv: CrossValidation = "auto",
+    groups: ArrayLike | None = None,
+    sample_weight: Weights = None,
+    trusted: ArrayLike | None = None,
+    random_state: RandomState = 0,
+    n_jobs: int | None = None,
+    verbose: int = 0,
+) -> Audit:
+    """Find labels that are probably wrong, say why, and estimate how many are.
+
+    The default classifier is fitted in folds, and members that have not seen a row judge its label.
+    `FCGBoostClassifier(...).fit(X, y).audit(X, y)` does so with other settings.
+
+    Parameters
+    ----------
+    X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
+    y : array-like of shape (n_samples,)
+    cv : "auto", int, splitter or iterable, default="auto"
+        The folds, as in `FCGBoostClassifier`, but at least three however large X is.
+    groups : array-like of shape (n_samples,), default=None
+        Rows of a group, such as all records of a person, are judged together.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Counts: a row of weight 2 is like two equal rows.
+    trusted : array-like of bool of shape (n_samples,), default=None
+        Rows whose labels are certain, for example because they were checked: they are no suspects,
+        and rates of wrong labels count them as right.
+    random_state : int, RandomState or None, default=0
+        Seed of the folds and of all draws.
+    n_jobs : int or None, default=None
+        Number of threads; None is all cores.
+    verbose : int, default=0
+        1 shows progress on standard error.
+
+    Returns
+    -------
+    Audit
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> import fcgboost
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> wrong = np.arange(5, 569, 20)
+    >>> y[wrong] = 1 - y[wrong]
+    >>> audit = fcgboost.audit(X, y)
+    >>> float(np.isin(audit.suspects[:20], wrong).mean())
+    1.0
+    """
+    if cv is None:
+        raise ValueError("cv=None has no folds, which judge the labels: use 'auto' or a number.")
+    if isinstance(cv, str) and cv == "auto":
+        classes, _ = check_labels(y)
+        n_outputs = 1 if len(classes) == 2 else len(classes)
+        n_rows, n_columns = np.shape(X)
+        if n_folds_for(n_rows, n_columns, n_outputs) < _FEWEST_FOLDS:
+            cv = _FEWEST_FOLDS
+    classifier = FCGBoostClassifier(
+        cv=cv,
+        random_state=random_state,
+        n_jobs=n_jobs,
+        verbose=verbose,
+    )
+    classifier.fit(
+        X,
+        y,
+        sample_weight,
+        groups=groups,
+        trusted=trusted,
+    )
+    return Audit(classifier, X, y, classifier.findings_)
+
+
+def audit_of(classifier: BaseFCGBoost, X: Rows, y: Labels) -> Audit:
+    """Return the audit of a fitted classifier, if these are its training rows."""
+    judged = vars(classifier).get("_judged_labels_")
+    if judged is None:
+        raise ValueError(
+            "No labels were judged: audit needs a classifier as it was fitted, not loaded or "
+            "truncated, with folds (cv). fcgboost.audit(X, y) fits one."
+        )
+    codes = codes_among(y, classifier.classes_.tolist())
+    rows = check_rows(classifier, X)
+    digests = digests_of(to_host(rows), codes)
+    if len(digests) == len(judged.digests):
+        is_other = digests != judged.digests
+        if not is_other.any():
+            return Audit(classifier, X, y, classifier.findings_)
+        what = f"row {int(is_other.argmax())} (the first is 0) differs"
+    else:
+        what = f"there are {len(digests):,} rows, not {len(judged.digests):,}"
+    raise ValueError(
+        f"X and y are not what the classifier was fitted to: {what}. Pass all training rows in "
+        "the same order, or call fcgboost.audit(X, y)."
+    )
+
+
+def _mean(parts: Sequence[Array], places: Sequence[Codes]) -> Array:
+    """Return the means of values that were computed for some rows each."""
+    counts = np.bincount(np.concatenate(places))
+    mean = np.zeros((len(counts), *parts[0].shape[1:]))
+    for values, place in zip(parts, places, strict=True):
+        mean[place] += values / counts[place].reshape(-1, *[1] * (values.ndim - 1))
+    return mean
+
+
+def _cells(X: Rows) -> Any:
+    """Return the cells of rows as an array of objects."""
+    return np.asarray(X.toarray() if is_sparse(X) else X, dtype=object)
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, float | np.floating):
+        return number(float(value)) or "missing"
+    return shortened(str(value))
