@@ -45,6 +45,8 @@ class Finding:
         if not self.rows:
             return self.text
         shown = [f"{row + 1:,}" for row in self.rows[:_N_SHOWN]]
+        if len(shown) == 1:
+            return f"{self.text} It is row {shown[0]}."
         which = "They" if len(self.rows) <= _N_SHOWN else "Among them"
         return f"{self.text} {which} are rows {listed(shown)}."
 

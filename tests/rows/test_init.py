@@ -71,28 +71,3 @@ def test_without_the_extra_the_error_names_it(package: str) -> None:
     code = f"import sys; sys.modules[{package!r}] = None; from fcgboost.rows import read_table"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.stderr.strip().endswith("python -m pip install 'fcgboost[tables]'")
-
-
-def test_texts_of_a_frame_are_read_as_those_of_a_file(tmp_path: Path) -> None:
-    table = pd.DataFrame(
-        {
-            "preis": ["1.234,50 €", "7,00 €", None, "2.000 €"],
-            "tag": ["21.08.2021", "1.9.2021", "3.10.2020", None],
-            "n": [1, 2, 3, 4],
-            "mixed": [1, "2.5", None, 4],
-            "y": ["a", "b", "a", "B"],
-        }
-    )
-    told: list[str] = []
-    X, y = read_table(table, "y", merge_spellings=True, tell=told.append)
-    table.to_csv(tmp_path / "t.csv", sep=";", index=False)
-    expected, _ = read_table(tmp_path / "t.csv", "y", merge_spellings=True, tell=str)
-    pd.testing.assert_frame_equal(X, expected)
-    assert X["preis"].tolist()[:2] == [1234.5, 7.0]
-    assert y is not None
-    assert y.tolist() == ["a", "B", "a", "B"]
-    assert "Read as dates, day first: tag." in told
-    frame = pd.DataFrame({"n": ["1.234", "7"]})
-    assert read_table(frame)[0]["n"].tolist() == ["1.234", "7"]
-    assert read_table(frame, thousands=".")[0]["n"].tolist() == [1234.0, 7.0]
-    assert read_table(frame, decimal=".")[0]["n"].tolist() == [1.234, 7.0]

@@ -4,23 +4,26 @@ import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
+from fcgboost import FCGBoostClassifier
 from fcgboost.rows import read_table
-from fcgboost.tables.learning import learn_column
 from tests.suites.messy import CASES, Messy
 
 
 def read(case: Messy, folder: Path) -> tuple[pd.DataFrame, list[Any], str]:
-    """Return columns, labels, and all that is said when a file is read and its columns learned."""
+    """Return columns, labels, and all that is said when a file is read and fitted to."""
     path = folder / f"rows{case.suffix}"
     path.write_bytes(case.bytes())
     told: list[str] = []
     X, y = read_table(path, "y", tell=told.append, **case.options)
-    for name in X:
-        told += learn_column(name, X[name]).notes
     assert y is not None
+    # Three times, as a level of one row is no input.
+    thrice = pd.concat([X] * 3, ignore_index=True)
+    told += FCGBoostClassifier("gauss", max_iter=1).fit(thrice, np.tile(y, 3)).notes_
+    assert len(set(told)) == len(told)
     return X, y.tolist(), "\n".join(told)
 
 

@@ -217,7 +217,7 @@ CASES = [
         text("Sales 2021", "", "a;b;y", "1;2,5;a", "3;4,5;b"),
         {"a": [1, 3], "b": [2.5, 4.5]},
         ["a", "b"],
-        ("line 3", "Sales 2021"),
+        ("below the title 'Sales 2021'",),
     ),
     Messy(
         "a workbook with a title",
@@ -232,7 +232,7 @@ CASES = [
         },
         {"a": [1.5, 2.0], "d": dates("2020-01-31", "2020-02-01")},
         ["a", "b"],
-        ("line 3", "Sales 2021"),
+        ("below the title 'Sales 2021'",),
         suffix=".xlsx",
     ),
     Messy(
@@ -256,14 +256,14 @@ CASES = [
         text("town,y", "Ulm,yes", "ulm,Yes", "New  York,no", "New York,no"),
         {"town": ["Ulm", "ulm", "New  York", "New York"]},
         ["yes", "Yes", "no", "no"],
-        ("'Yes', 'yes'", "'Ulm', 'ulm'", "merge_spellings"),
+        ("'Yes' and 'yes'", "'Ulm' and 'ulm'|'New  York'", "merge_spellings"),
     ),
     Messy(
         "spellings that are merged",
         text("town,y", "Ulm,yes", "ulm,Yes", "New  York,no", "ULM,no", "Ulm,yes"),
         {"town": ["Ulm", "Ulm", "New  York", "Ulm", "Ulm"]},
         ["yes", "yes", "no", "no", "yes"],
-        ("'yes', 'Yes'", "'Ulm', 'ULM', 'ulm'"),
+        ("'yes' and 'Yes'", "'Ulm', 'ULM' and 'ulm'"),
         options={"merge_spellings": True},
     ),
     Messy(
@@ -271,14 +271,14 @@ CASES = [
         text("a,t,y", "1,x,a", "1,x,b", "2,x,a", "2,z,b", "2,x,a"),
         {"a": [1, 1, 2, 2, 2], "t": ["x", "x", "x", "z", "x"]},
         ["a", "b", "a", "b", "a"],
-        ("equal but for the label: 2", "rows 1, 2"),
+        ("rows equal others but for the label", "rows 1, 2"),
     ),
     Messy(
         "rows without a label",
         text("a,y", "1,a", "2,", "3,b", "4, "),
         {"a": [1, 3]},
         ["a", "b"],
-        ("no target: 2", "rows 2, 4"),
+        ("no target: 2", "rows 2 and 4"),
     ),
     Messy(
         "empty lines and separators at the end",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -10,14 +9,11 @@ from numpy.typing import ArrayLike
 
 from fcgboost.arrays import ClassLabels, Rows
 from fcgboost.tables.cells import ColumnError
-from fcgboost.tables.opening import is_frame
 
 try:
     from fcgboost.rows.batches import Batch, model_batches
-    from fcgboost.rows.formats import open_frame, open_rows, warn
-    from fcgboost.rows.limits import Source
+    from fcgboost.rows.formats import open_rows, warn
     from fcgboost.rows.row_file import RowFile
-    from fcgboost.rows.texts import Dialect
     from fcgboost.rows.writing import write_rows
 except ImportError as error:
     raise ImportError(
@@ -37,7 +33,7 @@ __all__ = [
 
 
 def read_table(
-    path: str | Path | Rows,
+    path: str | Path,
     target: str | None = None,
     *,
     drop: Sequence[str] = (),
@@ -53,13 +49,13 @@ def read_table(
     max_bytes: int | None = None,
     tell: Callable[[str], None] = warn,
 ) -> tuple[Rows, ClassLabels | None]:
-    r"""Read a file of rows, or the texts of a data frame, as the command `fcgboost fit` does.
+    r"""Read a file of rows as the command `fcgboost fit` does.
 
     Parameters
     ----------
-    path : path or data frame
+    path : path
         A CSV, TSV, Excel, Parquet, Arrow or svmlight file, text also gzipped; "-" is standard
-        input. Or a table in memory, whose columns of text are read as those of a file.
+        input.
     target : str or None, default=None
         The column with the labels. Rows without a label are skipped.
     drop : sequence of str, default=()
@@ -106,16 +102,6 @@ def read_table(
     >>> X["price"].tolist(), y.tolist()
     ([1.5, 2.25], ['no', 'yes'])
     """
-    if is_frame(path):
-        dialect = Dialect(decimal=decimal, thousands=thousands, dayfirst=dayfirst)
-        source = Source(
-            "the table",
-            max_bytes or sys.maxsize,
-            tell,
-            strict,
-            merge_spellings,
-        )
-        return open_frame(source, path, dialect).read(target, drop, categorical_features)
     with open_rows(
         path,
         format=format,

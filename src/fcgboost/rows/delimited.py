@@ -10,6 +10,7 @@ import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from itertools import islice
 from typing import IO, Any
 
@@ -37,9 +38,9 @@ def open_delimited(
     mark = file.read(2)
     # Only UTF-16 begins so.
     encoding = dialect.encoding or ("utf-16" if mark in (b"\xff\xfe", b"\xfe\xff") else None)
-    if encoding is None and dialect.likely_encoding is not None:
+    if encoding is None and dialect.memory.encoding is not None:
         file.seek(0)
-        encoding = _unless_utf_8(file.read(_BLOCK), dialect.likely_encoding)
+        encoding = _unless_utf_8(file.read(_BLOCK), dialect.memory.encoding)
 
     def opened() -> Any:
         file.seek(0)
@@ -48,20 +49,16 @@ def open_delimited(
         return pa.transcoding_input_stream(pa.PythonFile(file, mode="r"), encoding, "utf-8")
 
     head = _read_head(name, opened(), encoding)
-    likely = dialect.separator
+    likely = dialect.memory.separator
     separator = separator or max(_SEPARATORS, key=lambda mark: (*_fit(head, mark), mark == likely))
     records = list(islice(_records(head, separator), _N_SNIFFED))
-    filled = [i for i, record in enumerate(records) if record]
-    first = header_at([records[i] for i in filled])
-    tell_title(source, filled[first] + 1 if filled else 0, [records[i] for i in filled[:first]])
-    header = [column.strip() for column in records[filled[first]]] if filled else []
+    n_skipped = header_at(source, records) + 1
+    header = [column.strip() for column in records[n_skipped - 1]] if records else []
     are_distinct = len(set(header)) == len(header)
     are_numbered = are_distinct and all(map(str.isdecimal, header))
     if all(map(_NUMBER.fullmatch, header)) and not are_numbered:
         raise ValueError(f"{name}: the first line holds numbers, not names; add a header line.")
     columns = named(header)
-    # The header, and what is before it.
-    n_skipped = 1 + filled[first] if filled else 1
     options = arrow_csv.ReadOptions(
         use_threads=False,
         # A row must fit into a block; few are many times as long as the header.
@@ -93,7 +90,7 @@ def open_delimited(
         source,
         tuple(columns),
         blocks,
-        dialect.opened(separator, source),
+        replace(dialect, separator=separator),
     )
 
 
@@ -102,18 +99,18 @@ def named(header: Iterable[str]) -> list[str]:
     return [name.strip() or f"{UNNAMED}{i}" for i, name in enumerate(header)]
 
 
-def header_at(records: Sequence[Sequence[str]]) -> int:
+def header_at(source: Source, records: Sequence[Sequence[str]]) -> int:
     """Return which of the first records has the names: a title fills at most half of a row."""
-    widths = [sum(map(bool, record)) for record in records[:_N_SNIFFED]] or [0]
-    [(usual, _)] = Counter(widths).most_common(1)
-    return next((i for i, width in enumerate(widths) if not records[i][0] or 2 * width > usual), 0)
-
-
-def tell_title(source: Source, line: int, title: Sequence[Sequence[str]]) -> None:
-    """Say that the names of the columns are not in the first line."""
-    if title:
-        shown = " ".join(filter(None, title[0]))
-        source.tell(f"The names of the columns are in line {line}, below {shown!r:.60}.")
+    widths = [sum(map(bool, record)) for record in records[:_N_SNIFFED]]
+    usual = Counter(filter(None, widths)).most_common(1)
+    title = ""
+    for i, record in enumerate(records[: len(widths)]):
+        if record and (not record[0] or 2 * widths[i] > usual[0][0]):
+            if title:
+                source.tell(f"The names of the columns are below the title {title!r:.60}.")
+            return i
+        title = title or " ".join(filter(None, record))
+    return 0
 
 
 def _read_texts(

@@ -23,13 +23,12 @@ from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 
 from fcgboost.rows import pages
-from fcgboost.rows.delimited import header_at, named, open_delimited, tell_title
+from fcgboost.rows.delimited import header_at, named, open_delimited
 from fcgboost.rows.limits import Source, explained
 from fcgboost.rows.memory import Memory
 from fcgboost.rows.packing import unpacked_size
 from fcgboost.rows.row_file import TEXTS, Blocks, RowFile, size_of
 from fcgboost.rows.texts import Dialect
-from fcgboost.tables.cells import text_of
 
 #: The formats by file extension.
 _SUFFIXES = {
@@ -110,14 +109,15 @@ max_bytes :
     """
     path = Path(path)
     name = "standard input" if str(path) == _STANDARD_INPUT else str(path)
-    options = Dialect(
+    memory = Memory.of(like or {})
+    dialect = Dialect(
         encoding=encoding,
         decimal=decimal,
         thousands=thousands,
         dayfirst=dayfirst,
         sheet=sheet,
+        memory=memory,
     )
-    memory = Memory.of(like or {})
     with _seekable(path) as file:
         n_bytes = file.seek(0, 2)
         most = max_bytes or max(_DEFAULT_BYTES, _TIMES_FILE * n_bytes)
@@ -136,8 +136,7 @@ max_bytes :
             suffix = Path(path.name.lower().removesuffix(".gz")).suffix
             format = format or _SUFFIXES.get(suffix) or _sniff(name, text)
             text.seek(0)
-            _check_dialect(name, format, options)
-            dialect = memory.completed(options, source)
+            _check_dialect(name, format, dialect)
             if format == "svmlight":
                 rows = _open_svmlight(source, text, memory.first_index)
             elif format == "parquet":
@@ -162,7 +161,8 @@ def _check_dialect(name: str, format: str, dialect: Dialect) -> None:
     if format in ("csv", "tsv") and dialect.sheet is None:
         return
     for option, value in vars(dialect).items():
-        if value and not (format == "xlsx" and option in ("dayfirst", "sheet")):
+        is_asked = value is not None and option != "memory"
+        if is_asked and not (format == "xlsx" and option in ("dayfirst", "sheet")):
             raise ValueError(
                 f"{option} does not apply to {name}, which is read as {format}: leave it out."
             )
@@ -197,25 +197,6 @@ def _sniff(name: str, file: IO[bytes]) -> str:
         )
     is_sparse = _LABEL.match(head) and re.search(rb"[ \t]\d+:\S", head)
     return "svmlight" if is_sparse else "csv"
-
-
-def open_frame(source: Source, frame: pd.DataFrame, dialect: Dialect) -> RowFile:
-    """Open a data frame or an Arrow table; its texts are read as those of a text file."""
-    if isinstance(frame, pd.DataFrame):
-        texts = {
-            name: frame[name].map(text_of, na_action="ignore")
-            for name, dtype in frame.dtypes.items()
-            if str(dtype) == "object"
-        }
-        frame = frame.assign(**texts).reset_index(drop=True)
-    with explained(source.name):
-        table = pa.table(frame)
-    return RowFile(
-        source,
-        tuple(table.column_names),
-        lambda wanted: table.select(wanted).to_batches(),
-        dialect.opened(None, source),
-    )
 
 
 def _open_typed(source: Source, schema: pa.Schema, blocks: Blocks) -> RowFile:
@@ -335,20 +316,19 @@ def _open_excel(source: Source, file: IO[bytes], dialect: Dialect) -> RowFile:
     with warnings.catch_warnings(action="ignore"):  # about styles and the like
         book = load_workbook(file, read_only=True, data_only=True)
         names = [sheet.title for sheet in book.worksheets]
-        name = dialect.sheet or names[0]
+        asked = dialect.sheet or dialect.memory.sheet
+        name = asked or names[0]
         if name not in names:
             listed = ", ".join(map(repr, names))
             raise ValueError(f"{source.name} has no sheet {name!r}; its sheets are {listed}.")
         lines = _sheet_lines(source, book[name])
-    if len(names) > 1 and dialect.sheet is None:
+    if len(names) > 1 and asked is None:
         source.tell(f"{source.name} has {len(names)} sheets; {name!r} is read.")
     if not lines:
         raise ValueError(f"{source.name}: sheet {name!r} is empty.")
-    rows = list(lines.values())
-    records = [[row.get(0, ""), *(text for j, text in row.items() if j)] for row in rows]
-    first = header_at(records)
-    tell_title(source, list(lines)[first], records[:first])
-    table = pd.DataFrame(rows[first:]).sort_index(axis=1).fillna("")
+    records = [[row.pop(0, ""), *row.values()] for row in map(dict, lines)]
+    first = header_at(source, records)
+    table = pd.DataFrame(lines[first:]).sort_index(axis=1).fillna("")
     header = named(table.iloc[0])
     values = [pa.array(table[j][1:], pa.string()) for j in table]
     batch = pa.record_batch(values, names=header)
@@ -356,18 +336,18 @@ def _open_excel(source: Source, file: IO[bytes], dialect: Dialect) -> RowFile:
         source,
         tuple(header),
         lambda wanted: [batch.select(wanted)],
-        replace(dialect.opened("", source), sheet=name),
+        replace(dialect, separator="", sheet=name),
     )
 
 
-def _sheet_lines(source: Source, sheet: Any) -> dict[int, dict[int, str]]:
+def _sheet_lines(source: Source, sheet: Any) -> list[dict[int, str]]:
     """Return the texts of the filled cells of every row that has some, by column.
 
     A sheet of two filled cells may span 17 billion, so memory is checked before there is a grid.
     """
     # The stated size may be wrong, and openpyxl would fill every row up to it.
     sheet.reset_dimensions()
-    lines = {}
+    lines = []
     widest = 0
     for n_rows, row in enumerate(sheet.iter_rows(), 1):
         texts = {j: _cell_text(cell) for j, cell in enumerate(row)}
@@ -375,7 +355,7 @@ def _sheet_lines(source: Source, sheet: Any) -> dict[int, dict[int, str]]:
         if texts:
             widest = max(widest, *texts)
             source.check(_PER_ENTRY * n_rows * widest)
-            lines[n_rows] = texts
+            lines.append(texts)
     return lines
 
 

@@ -15,7 +15,7 @@ from pyarrow import compute
 from scipy import sparse
 
 from fcgboost.arrays import ClassLabels, Codes, Flags, Rows
-from fcgboost.findings import alike, find_quantity, folded, show_alike
+from fcgboost.findings import Finding, alike, find_quantity, folded, show_alike
 from fcgboost.rows.limits import Source, explained
 from fcgboost.rows.memory import Memory
 from fcgboost.rows.texts import (
@@ -35,8 +35,6 @@ from fcgboost.wording import shortened
 
 #: Columns that messages list.
 _N_SHOWN = 100
-#: Rows that messages show.
-_N_ROWS_SHOWN = 5
 #: How columns without a name are called, before their position.
 UNNAMED = "Unnamed: "
 #: The bytes that a column takes, however few rows it has.
@@ -119,19 +117,14 @@ class RowFile:
         reader = TextReader(self.dialect, strays, self.readings)
         with explained(self.name):
             [table] = self._tables(wanted)
+            asked = {name for name, kind in zip(names, kinds, strict=True) if kind == "category"}
+            columns = {name: table[name] for name in names}
             values = {
-                name: reader.values(
-                    name,
-                    table[name],
-                    is_category=kind == "category" or name in self.categories,
-                )
-                for name, kind in zip(names, kinds, strict=True)
-            }
-            values |= reader.resolved(table)
-            for name, column in list(values.items()):
+                name: column
+                for name, column in reader.values(columns, asked.union(self.categories)).items()
                 # What separators at the ends of lines make.
-                if name.startswith(UNNAMED) and column.null_count == len(column):
-                    del values[name]
+                if not name.startswith(UNNAMED) or column.null_count < len(column)
+            }
             if target is not None:
                 labels = table[target]
                 texts = as_texts(labels)
@@ -146,9 +139,9 @@ class RowFile:
         X = X.astype({name: "category" for name in self.categories if name in X})
         y = None if target is None else X.pop(target).to_numpy()
         numbers = X.select_dtypes("floating")
-        rows, columns = np.isinf(numbers).to_numpy().nonzero()
-        if len(rows) > 0:
-            cell = f"row {rows[0] + 1}, column {numbers.columns[columns[0]]!r}"
+        infinite = np.argwhere(np.isinf(numbers))
+        for i, j in infinite[:1]:
+            cell = f"row {i + 1}, column {numbers.columns[j]!r}"
             raise ValueError(f"{self.name}, {cell}: the number is infinite.")
         return X, y
 
@@ -263,13 +256,8 @@ def has_label(y: ClassLabels) -> Flags:
 
 def tell_unlabelled(source: Source, rows: Codes) -> None:
     """Say which rows are skipped."""
-    source.tell(f"Rows skipped because they have no target: {len(rows):,} ({_numbered(rows)}).")
-
-
-def _numbered(rows: Codes) -> str:
-    """Name the first of some rows, counted from 1."""
-    shown = ", ".join(f"{row + 1}" for row in rows[:_N_ROWS_SHOWN].tolist())
-    return f"{'row' if len(rows) == 1 else 'rows'} {shown}{', ...' * (len(rows) > _N_ROWS_SHOWN)}"
+    text = f"Rows skipped because they have no target: {len(rows):,}."
+    source.tell(str(Finding("labels", text, rows=tuple(rows.tolist()))))
 
 
 def class_labels(y: ClassLabels) -> ClassLabels:

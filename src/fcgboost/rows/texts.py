@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import chain
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -11,6 +13,7 @@ from pyarrow import compute
 
 from fcgboost.findings import folded
 from fcgboost.rows.limits import Source
+from fcgboost.rows.memory import Memory
 from fcgboost.tables import CategoryColumn, Column, NumberColumn
 from fcgboost.tables.cells import GROUP_MARKS, GROUPS, NUMBER_FORMS, SIGNS, Cells, Style
 from fcgboost.tables.learning import MIN_NUMBERS, PLURALS, WAYS, LevelCounts, Reading
@@ -33,62 +36,62 @@ _N_TRIED = 100
 
 @dataclass(frozen=True)
 class Dialect:
-    """How a file of text is written, as far as options, the file or a model tell."""
+    """How a file of text is written, as far as options, the file and a model tell."""
 
     encoding: str | None = None
     decimal: str | None = None
     thousands: str | None = None
     dayfirst: bool | None = None
     sheet: str | None = None
-    #: Of a workbook "", of a frame None; before the file is opened that of a model's file.
+    #: What separates columns; "" in a workbook.
     separator: str | None = None
-    #: How a model's file wrote its columns, without plain ones, and its encoding.
-    columns: Mapping[str, Reading] = field(default_factory=dict)
-    likely_encoding: str | None = None
-    #: Whether 1,5 is 1.5 and 1.234 too: what semicolons suggest if nothing else tells.
-    has_plain_commas: bool = False
+    #: How the file of a model was written.
+    memory: Memory = field(default_factory=Memory)
 
-    def opened(self, separator: str | None, source: Source) -> Dialect:
-        """Return how a file with these separators is written; other files do not tell."""
-        if self.thousands is not None and self.thousands not in GROUP_MARKS:
-            raise ValueError(f"{source.name}: thousands must be one of {GROUP_MARKS!r}.")
-        decimal = self.decimal or {".": ",", ",": "."}.get(self.thousands or "")
-        if decimal is not None and decimal == self.thousands:
-            raise ValueError(f"{source.name}: decimal and thousands must differ.")
-        is_alike = separator == self.separator
-        columns = self.columns
-        if not is_alike:
-            # The held-out rows of a file with semicolons are written with commas, and points.
-            columns = {
-                name: reading._replace(style="") if reading.style == "decimal comma" else reading
-                for name, reading in columns.items()
-            }
-        return replace(
-            self,
-            separator=separator,
-            decimal=decimal,
-            columns=columns,
-            has_plain_commas=separator == ";" and decimal is None and not is_alike,
-        )
+    def __post_init__(self) -> None:
+        if self.thousands not in (None, *GROUP_MARKS):
+            raise ValueError(f"thousands must be one of {GROUP_MARKS!r}.")
+        if self.thousands is not None and self.decimal == self.thousands:
+            raise ValueError("decimal and thousands must differ.")
 
+    @property
+    def decimal_mark(self) -> str | None:
+        """The decimal mark that options name."""
+        return self.decimal or {".": ",", ",": "."}.get(self.thousands or "")
+
+    @property
+    def is_like_memory(self) -> bool:
+        """Whether columns are separated as in the model's file."""
+        return self.separator == self.memory.separator
+
+    @property
     def styles(self) -> set[Style]:
-        """Return the styles that options name: they decide where texts may be read in several."""
+        """The styles that options name: they decide where texts may be read in several."""
         styles: set[Style] = set()
-        if self.decimal is not None:
-            styles.add("decimal comma" if self.decimal == "," else "")
+        if self.decimal_mark is not None:
+            styles.add("decimal comma" if self.decimal_mark == "," else "")
         if self.dayfirst is not None:
             styles.add("day first" if self.dayfirst else "month first")
         return styles
+
+    @property
+    def has_plain_commas(self) -> bool:
+        """Whether 1,5 is 1.5 and 1.234 too: what semicolons suggest if nothing else tells."""
+        is_told = self.is_like_memory or self.decimal_mark is not None
+        return self.separator == ";" and not is_told
 
     def reading_of(self, column: NumberColumn) -> Reading:
         """Return how a column of a model is written."""
         if column.style or column.unit in SIGNS:
             return Reading(column.unit, column.style)
-        reading = self.columns.get(column.name, Reading(column.unit))
-        for style in self.styles():
-            if (style in _ORDERS) == (column.unit == "days"):
-                reading = Reading(reading.unit, style)
-        return reading
+        unit, style = self.memory.columns.get(column.name, Reading(column.unit))
+        if style == "decimal comma" and not self.is_like_memory:
+            # The held-out rows of a file with semicolons are written with commas, and points.
+            style = ""
+        for named in self.styles:
+            if (named in _ORDERS) == (column.unit == "days"):
+                style = named
+        return Reading(unit, style)
 
 
 @dataclass
@@ -155,6 +158,29 @@ def as_texts(values: pa.Array | pa.ChunkedArray) -> pa.Array | None:
     return values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
 
 
+class _Written(NamedTuple):
+    """Texts, and the ways in which they are numbers or dates; those that mean the same together."""
+
+    texts: pa.Array
+    ways: list[list[Reading]]
+    numbers: dict[Reading, pa.Array]
+
+    @classmethod
+    def of(cls, texts: pa.Array, dayfirst: bool | None) -> _Written:
+        """Try all ways; nearly all texts are enough where none reads all of them."""
+        numbers: dict[Reading, pa.Array] = {}
+        for style in NUMBER_FORMS:
+            values = _numbers_written(texts, style)
+            if values is not None:
+                numbers[Reading("number", style)] = values
+        if not numbers:
+            return cls(texts, LevelCounts.of(factorized(texts)).readings(dayfirst), {})
+        first, *others = numbers.values()
+        if all(map(first.equals, others)):
+            return cls(texts, [list(numbers)], numbers)
+        return cls(texts, [[reading] for reading in numbers], numbers)
+
+
 @dataclass
 class TextReader:
     """Finds out what the columns of a file hold, and how they are written."""
@@ -162,58 +188,48 @@ class TextReader:
     dialect: Dialect | None
     strays: Strays
     #: How columns are read that are not written plainly.
-    readings: dict[str, Reading] = field(default_factory=dict)
-    #: Columns that may be read in several ways, and the styles that decide.
-    doubtful: list[str] = field(default_factory=list)
-    styles: set[Style] = field(default_factory=set)
-    #: The styles of columns that may be read in one way only.
-    evidence: set[Style] = field(default_factory=set)
+    readings: dict[str, Reading]
 
-    def values(self, name: str, fields: pa.ChunkedArray, is_category: bool = False) -> pa.Array:
+    def values(
+        self, columns: Mapping[str, pa.ChunkedArray], categories: Collection[str]
+    ) -> dict[str, pa.Array]:
         """Return fields as what all, or nearly all, are: truth values, numbers, times, texts.
 
         In a category, a few stray texts make all of them texts. Without a dialect fields have
         types.
         """
-        texts = as_texts(fields)
-        if texts is None or (self.dialect is None and is_category):
-            return fields
-        if self.dialect is None:
-            return fields if pa.types.is_dictionary(fields.type) else self._styled(name, texts)
-        texts = _cleaned(texts, _MISSING)
-        lower = compute.utf8_lower(texts)
-        is_truth = compute.all(compute.is_in(lower, value_set=_TRUTHS)).as_py()
-        if is_truth and texts.null_count < len(texts):
-            truths = compute.equal(lower, "true")
-            return truths.cast(pa.float64()) if truths.null_count else truths
-        # With leading zeros they are codes, as those of places and persons.
-        if compute.any(compute.match_substring_regex(texts, r"^[+-]?0\d+([.,]\d*)?$")).as_py():
-            return texts
-        values = _typed(texts)
-        is_sure = self.dialect.decimal == "." or self.dialect.separator in ("", ",")
-        if values is not None and (is_sure or not pa.types.is_float64(values.type)):
-            return values
-        return texts if is_category else self._styled(name, texts)
-
-    def resolved(self, table: pa.Table) -> dict[str, pa.Array]:
-        """Return the values of columns that may be read in several ways, if something decides."""
-        names = self.doubtful
-        self.doubtful = []
-        decided = {}
-        for name in names:
-            self.styles = set(self.evidence)
-            if self.evidence <= _ORDERS and self.dialect is not None:
-                if self.dialect.separator in ("", ","):
-                    self.styles.add("")
-                has_comma = compute.any(compute.match_substring(table[name], ",")).as_py()
-                if self.dialect.separator == ";" and has_comma:
-                    self.styles.add("decimal comma")
-            decided[name] = self.values(name, table[name])
-        return decided
+        dialect = self.dialect or Dialect()
+        is_sure = dialect.decimal_mark == "." or dialect.separator in ("", ",")
+        values: dict[str, pa.Array] = dict(columns)
+        open_columns: dict[str, _Written] = {}
+        for name, fields in columns.items():
+            texts = as_texts(fields)
+            is_text = name in categories or pa.types.is_dictionary(fields.type)
+            if texts is not None and self.dialect is not None:
+                texts = values[name] = _cleaned(texts, _MISSING)
+                plain = _plain(texts)
+                if plain is not None and (is_sure or not pa.types.is_float64(plain.type)):
+                    texts = None
+                    values[name] = plain
+            if texts is not None and not is_text:
+                open_columns[name] = _Written.of(texts, dialect.dayfirst)
+        evidence = set()
+        for written in open_columns.values():
+            readings = list(chain(*written.ways))
+            if len(readings) == 1:
+                evidence.add(readings[0].style)
+        for name, written in open_columns.items():
+            ways = written.ways
+            for styles in (dialect.styles, evidence or self._usual(written.texts)):
+                likely = [way for way in ways if any(r.style in styles for r in way)]
+                ways = likely if len(likely) == 1 else ways
+            if len(ways) == 1:
+                values[name] = self._read(name, written, ways[0][0])
+        return values
 
     def tell(self) -> None:
         """Say what was assumed."""
-        named = self.dialect.styles() if self.dialect else set()
+        named = self.dialect.styles if self.dialect else set()
         columns: dict[Reading, list[str]] = {}
         for name, reading in self.readings.items():
             if reading.unit in SIGNS or reading.style not in named:
@@ -222,40 +238,36 @@ class TextReader:
             way = ", without marks of thousands" if (unit, style) == ("number", "") else WAYS[style]
             self.strays.source.tell(f"Read as {PLURALS[unit]}{way}: {listed(names)}.")
 
-    def _styled(self, name: str, texts: pa.Array) -> pa.Array:
-        """Return texts as numbers or times if nearly all can be read so, in one way."""
-        dialect = self.dialect or Dialect()
-        arrays: dict[Reading, pa.Array] = {}
-        ways: list[list[Reading]] = []
-        for style in NUMBER_FORMS:
-            numbers = _written(texts, style)
-            if numbers is not None:
-                reading = Reading("number", style)
-                is_same = any(numbers.equals(other) for other in arrays.values())
-                arrays[reading] = numbers
-                ways = [[*ways[0], reading]] if is_same else [*ways, [reading]]
-        if not arrays:
-            ways = LevelCounts.of(factorized(texts)).readings(dialect.dayfirst)
-        elif self.dialect is None:
-            return texts
-        if len(ways) == 1 and len(ways[0]) == 1:
-            self.evidence.add(ways[0][0].style)
-        if len(ways) > 1:
-            known = self.styles | dialect.styles()
-            ways = [way for way in ways if any(reading.style in known for reading in way)]
-            if len(ways) != 1:
-                self.doubtful.append(name)
-        if len(ways) != 1:
-            return texts
-        reading = ways[0][0]
-        is_grouped = reading in arrays and _typed(texts) is None
+    def _usual(self, texts: pa.Array) -> set[Style]:
+        """Return the style that what separates columns suggests."""
+        separator = None if self.dialect is None else self.dialect.separator
+        if separator in ("", ","):
+            return {""}
+        has_comma = compute.any(compute.match_substring(texts, ",")).as_py()
+        return {"decimal comma"} if separator == ";" and has_comma else set()
+
+    def _read(self, name: str, written: _Written, reading: Reading) -> pa.Array:
+        """Return texts as numbers or times, without strays."""
+        texts, _, numbers = written
+        column = NumberColumn(name, unit=reading.unit, style=reading.style)
+        kept = texts if reading in numbers else self.strays.removed(texts, column)
+        if kept is texts and self.dialect is None:
+            return texts  # The fit reads them, and says so.
+        is_grouped = reading in numbers and _typed(texts) is None
         if reading.style or reading.unit in SIGNS or is_grouped:
             self.readings[name] = reading
-        if reading in arrays:
-            return arrays[reading]
-        column = NumberColumn(name, unit=reading.unit, style=reading.style)
-        kept = self.strays.removed(texts, column)
-        return texts if kept is texts and self.dialect is None else _read(kept, column)
+        return numbers[reading] if reading in numbers else _read(kept, column)
+
+
+def _plain(texts: pa.Array) -> pa.Array | None:
+    """Return truth values, numbers or times if all texts are; codes, with leading zeros, stay."""
+    lower = compute.utf8_lower(texts)
+    is_truth = compute.all(compute.is_in(lower, value_set=_TRUTHS)).as_py()
+    if is_truth and texts.null_count < len(texts):
+        truths = compute.equal(lower, "true")
+        return truths.cast(pa.float64()) if truths.null_count else truths
+    has_codes = compute.any(compute.match_substring_regex(texts, r"^[+-]?0\d+([.,]\d*)?$")).as_py()
+    return texts if has_codes else _typed(texts)
 
 
 def _read(texts: pa.Array, column: NumberColumn) -> pa.Array:
@@ -267,7 +279,7 @@ def _read(texts: pa.Array, column: NumberColumn) -> pa.Array:
     return times.cast(pa.int64()).cast(pa.timestamp("us"))
 
 
-def _written(texts: pa.Array, style: Style) -> pa.Array | None:
+def _numbers_written(texts: pa.Array, style: Style) -> pa.Array | None:
     """Return numbers if all texts are numbers of this style, else None."""
     numbers = None
     for part in (texts[:_N_TRIED], texts):
@@ -347,7 +359,7 @@ def _numbers_for(
     column = replace(column, unit=unit, style=style)
     numbers = None
     if unit == "number":
-        numbers = _cast(texts, pa.float64()) if style == "" else _written(texts, style)
+        numbers = _cast(texts, pa.float64()) if style == "" else _numbers_written(texts, style)
     if numbers is not None:
         return numbers
     return _read(strays.removed(texts, column), column)
