@@ -24,7 +24,7 @@ def test_names_that_no_drawing_can_hold_are_shown_with_a_sign(tmp_path: Path, od
     if odd != "\ud800":  # which pandas refuses
         X = pd.DataFrame(X, columns=[f"a{odd}", "b"])
     model = FCGBoostClassifier("gauss", max_iter=3, random_state=0).fit(X, y)
-    for row in (1 + int(np.argmax(y == "yes")), 1 + int(np.argmax(y != "yes"))):
+    for row in (int(np.argmax(y == "yes")), int(np.argmax(y != "yes"))):
         path = write_model_report(tmp_path / "page.html", model, X, y, title=f"A {odd}", row=row)
     text = path.read_text(encoding="utf-8")
     assert odd not in text

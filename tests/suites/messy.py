@@ -128,7 +128,7 @@ CASES = [
         "commas between thousands",
         text("n,y", '"1,234",a', "987,b", '"12,345,678",a', "0,b"),
         {"n": [1234.0, 987.0, 12345678.0, 0.0]},
-        told=("marks of thousands",),
+        told=("decimal point",),
     ),
     Messy(
         "points between thousands",
@@ -147,7 +147,7 @@ CASES = [
         "apostrophes between thousands",
         text("n;y", "1'234.50;a", "7;b", "12'000'000;a", "0;b"),
         {"n": [1234.5, 7.0, 12e6, 0.0]},
-        told=("marks of thousands",),
+        told=("decimal point",),
     ),
     Messy(
         "1.234 and nothing else to tell",
@@ -263,7 +263,7 @@ CASES = [
         text("town,y", "Ulm,yes", "ulm,Yes", "New  York,no", "ULM,no", "Ulm,yes"),
         {"town": ["Ulm", "Ulm", "New  York", "Ulm", "Ulm"]},
         ["yes", "yes", "no", "no", "yes"],
-        ("'yes' and 'Yes'", "'Ulm', 'ULM' and 'ulm'"),
+        ("'yes' and 'Yes'", "'Ulm', 'ulm' and 'ULM'"),
         options={"merge_spellings": True},
     ),
     Messy(

@@ -106,7 +106,7 @@ def write_model_report(
         title,
         _lead(fitted, evaluation),
         _cards(fitted, evaluation),
-        _sections(fitted, evaluation, None if row is None else row - 1),
+        _sections(fitted, evaluation, row),
     )
 
 

@@ -104,8 +104,8 @@ def header_at(source: Source, records: Sequence[Sequence[str]]) -> int:
     widths = [sum(map(bool, record)) for record in records[:_N_SNIFFED]]
     usual = Counter(filter(None, widths)).most_common(1)
     title = ""
-    for i, record in enumerate(records[: len(widths)]):
-        if record and (not record[0] or 2 * widths[i] > usual[0][0]):
+    for i, (width, record) in enumerate(zip(widths, records, strict=False)):
+        if width and (not record[0] or 2 * width > usual[0][0]):
             if title:
                 source.tell(f"The names of the columns are below the title {title!r:.60}.")
             return i

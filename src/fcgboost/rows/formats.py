@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import IO, Any, Literal, NamedTuple
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -366,7 +366,7 @@ def _cell_text(cell: Any) -> str:
     return str(value).removesuffix(" 00:00:00")
 
 
-def _open_svmlight(source: Source, file: IO[bytes], first_index: Literal[0, 1] | None) -> RowFile:
+def _open_svmlight(source: Source, file: IO[bytes], first_index: int | None) -> RowFile:
     name = source.name
     n_bytes = 0
     longest = source.max_bytes // _PER_ENTRY
@@ -380,7 +380,7 @@ def _open_svmlight(source: Source, file: IO[bytes], first_index: Literal[0, 1] |
     if not (np.isfinite(y).all() and np.isfinite(X.data).all()):
         raise ValueError(f"{name} has a label or a value that is not a finite number.")
     least = int(X.indices.min(initial=1))
-    first: Literal[0, 1] = (0 if least == 0 else 1) if first_index is None else first_index
+    first = least if first_index is None else first_index
     if least < first:
         raise ValueError(f"{name} has the index 0, but the model's indices count from 1.")
     is_whole = (y == np.floor(y)).all()

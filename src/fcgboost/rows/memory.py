@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Literal
 
 from fcgboost.tables.learning import PLURALS, WAYS, Reading
 
@@ -16,7 +15,7 @@ class Memory:
     encoding: str | None = None
     separator: str | None = None
     sheet: str | None = None
-    first_index: Literal[0, 1] | None = None
+    first_index: int | None = None
     merges_spellings: bool = False
     #: Unit and style of the columns that are not plain.
     columns: dict[str, Reading] = field(default_factory=dict)
@@ -27,11 +26,12 @@ class Memory:
         try:
             memory = cls(**record)  # type: ignore[arg-type]
             columns = {name: Reading(*pair) for name, pair in memory.columns.items()}
-            if any(unit not in PLURALS or style not in WAYS for unit, style in columns.values()):
-                raise ValueError("a column is written in an unknown way")
-            for text in (memory.encoding, memory.separator, memory.sheet):
-                if not isinstance(text, str | None):
-                    raise TypeError(f"{text!r} is not a text")
+            for value in (memory.encoding, memory.separator, memory.sheet):
+                if not isinstance(value, str | None):
+                    raise TypeError(f"{value!r} is not a text")
+            are_known = all(unit in PLURALS and style in WAYS for unit, style in columns.values())
+            if not are_known or memory.first_index not in (None, 0, 1):
+                raise ValueError("it holds what this version does not know")
         except (AttributeError, TypeError, ValueError) as error:
             raise ValueError(
                 f"What the model says about its file cannot be used: {error}"

@@ -6,7 +6,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,7 +14,7 @@ import pyarrow as pa
 from pyarrow import compute
 from scipy import sparse
 
-from fcgboost.arrays import ClassLabels, Codes, Flags, Rows
+from fcgboost.arrays import ClassLabels, Flags, Rows
 from fcgboost.findings import Finding, alike, find_quantity, folded, show_alike
 from fcgboost.rows.limits import Source, explained
 from fcgboost.rows.memory import Memory
@@ -64,7 +64,7 @@ class RowFile:
     #: Sparse rows as a CSR matrix, their labels, and what their indices count from.
     matrix: sparse.csr_matrix | None = None
     labels: ClassLabels | None = None
-    first_index: Literal[0, 1] | None = None
+    first_index: int | None = None
     #: How columns are written that are not plain, once they have been read.
     readings: dict[str, Reading] = field(default_factory=dict)
 
@@ -102,7 +102,7 @@ class RowFile:
         with explained(self.name):
             is_labelled = has_label(y)
             if not is_labelled.all():
-                tell_unlabelled(self.source, np.flatnonzero(~is_labelled))
+                tell_unlabelled(self.source, np.flatnonzero(~is_labelled).tolist())
                 X = X[is_labelled]
                 y = y[is_labelled]
             return X, class_labels(y)
@@ -127,10 +127,7 @@ class RowFile:
             }
             if target is not None:
                 labels = table[target]
-                texts = as_texts(labels)
-                values[target] = (
-                    labels if texts is None or self.dialect is None else labels_of(texts)
-                )
+                values[target] = labels if self.dialect is None else labels_of(labels)
             if self.source.merges_spellings:
                 values = {name: self._merged(name, column) for name, column in values.items()}
             X = pa.table(values).to_pandas(ignore_metadata=True)
@@ -178,7 +175,7 @@ class RowFile:
         if texts is None:
             return column
         counts = Counter(texts.drop_null().to_pylist())
-        groups = alike(sorted(counts, key=lambda text: (-counts[text], text)))
+        groups = alike(text for text, _ in counts.most_common())
         if not groups:
             return column
         self.source.tell(f"Column {name}: spellings are merged: {show_alike(groups)}.")
@@ -254,10 +251,10 @@ def has_label(y: ClassLabels) -> Flags:
     return np.asarray(labels.notna() & labels.ne(""))
 
 
-def tell_unlabelled(source: Source, rows: Codes) -> None:
+def tell_unlabelled(source: Source, rows: Sequence[int]) -> None:
     """Say which rows are skipped."""
     text = f"Rows skipped because they have no target: {len(rows):,}."
-    source.tell(str(Finding("labels", text, rows=tuple(rows.tolist()))))
+    source.tell(str(Finding("labels", text, rows=tuple(rows))))
 
 
 def class_labels(y: ClassLabels) -> ClassLabels:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -26,6 +25,13 @@ _MISSING = pa.array(
 _EMPTY = pa.array([""])
 _TRUTHS = pa.array(["true", "false", None])
 _TIMES = (pa.timestamp("us"), pa.timestamp("us", tz="UTC"))
+#: The options that name styles.
+_NAMED: dict[Style, str | bool] = {
+    "": ".",
+    "decimal comma": ",",
+    "day first": True,
+    "month first": False,
+}
 _ORDERS: set[Style] = {"day first", "month first"}
 _MICROSECONDS = 86_400_000_000
 #: Stray texts that messages show.
@@ -55,11 +61,6 @@ class Dialect:
             raise ValueError("decimal and thousands must differ.")
 
     @property
-    def decimal_mark(self) -> str | None:
-        """The decimal mark that options name."""
-        return self.decimal or {".": ",", ",": "."}.get(self.thousands or "")
-
-    @property
     def is_like_memory(self) -> bool:
         """Whether columns are separated as in the model's file."""
         return self.separator == self.memory.separator
@@ -67,17 +68,13 @@ class Dialect:
     @property
     def styles(self) -> set[Style]:
         """The styles that options name: they decide where texts may be read in several."""
-        styles: set[Style] = set()
-        if self.decimal_mark is not None:
-            styles.add("decimal comma" if self.decimal_mark == "," else "")
-        if self.dayfirst is not None:
-            styles.add("day first" if self.dayfirst else "month first")
-        return styles
+        decimal = self.decimal or {".": ",", ",": "."}.get(self.thousands or "")
+        return {style for style, option in _NAMED.items() if option in (decimal, self.dayfirst)}
 
     @property
     def has_plain_commas(self) -> bool:
         """Whether 1,5 is 1.5 and 1.234 too: what semicolons suggest if nothing else tells."""
-        is_told = self.is_like_memory or self.decimal_mark is not None
+        is_told = self.is_like_memory or self.styles - _ORDERS
         return self.separator == ";" and not is_told
 
     def reading_of(self, column: NumberColumn) -> Reading:
@@ -158,29 +155,6 @@ def as_texts(values: pa.Array | pa.ChunkedArray) -> pa.Array | None:
     return values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
 
 
-class _Written(NamedTuple):
-    """Texts, and the ways in which they are numbers or dates; those that mean the same together."""
-
-    texts: pa.Array
-    ways: list[list[Reading]]
-    numbers: dict[Reading, pa.Array]
-
-    @classmethod
-    def of(cls, texts: pa.Array, dayfirst: bool | None) -> _Written:
-        """Try all ways; nearly all texts are enough where none reads all of them."""
-        numbers: dict[Reading, pa.Array] = {}
-        for style in NUMBER_FORMS:
-            values = _numbers_written(texts, style)
-            if values is not None:
-                numbers[Reading("number", style)] = values
-        if not numbers:
-            return cls(texts, LevelCounts.of(factorized(texts)).readings(dayfirst), {})
-        first, *others = numbers.values()
-        if all(map(first.equals, others)):
-            return cls(texts, [list(numbers)], numbers)
-        return cls(texts, [[reading] for reading in numbers], numbers)
-
-
 @dataclass
 class TextReader:
     """Finds out what the columns of a file hold, and how they are written."""
@@ -199,32 +173,28 @@ class TextReader:
         types.
         """
         dialect = self.dialect or Dialect()
-        is_sure = dialect.decimal_mark == "." or dialect.separator in ("", ",")
+        is_sure = "" in dialect.styles or dialect.separator in ("", ",")
         values: dict[str, pa.Array] = dict(columns)
-        open_columns: dict[str, _Written] = {}
+        ways_of = {}
         for name, fields in columns.items():
             texts = as_texts(fields)
-            is_text = name in categories or pa.types.is_dictionary(fields.type)
-            if texts is not None and self.dialect is not None:
-                texts = values[name] = _cleaned(texts, _MISSING)
+            is_text = texts is None or pa.types.is_dictionary(fields.type)
+            if self.dialect is not None:
+                texts = _cleaned(texts, _MISSING)
                 plain = _plain(texts)
-                if plain is not None and (is_sure or not pa.types.is_float64(plain.type)):
-                    texts = None
-                    values[name] = plain
-            if texts is not None and not is_text:
-                open_columns[name] = _Written.of(texts, dialect.dayfirst)
-        evidence = set()
-        for written in open_columns.values():
-            readings = list(chain(*written.ways))
-            if len(readings) == 1:
-                evidence.add(readings[0].style)
-        for name, written in open_columns.items():
-            ways = written.ways
-            for styles in (dialect.styles, evidence or self._usual(written.texts)):
-                likely = [way for way in ways if any(r.style in styles for r in way)]
+                is_text = plain is not None and (is_sure or not pa.types.is_float64(plain.type))
+                values[name] = plain if is_text else texts
+            if not is_text and name not in categories:
+                values[name] = texts
+                ways_of[name] = _ways(texts, dialect.dayfirst)
+        readings = [list(chain(*ways)) for ways in ways_of.values()]
+        evidence = {ways[0].style for ways in readings if len(ways) == 1}
+        for name, ways in ways_of.items():
+            for styles in (dialect.styles, evidence or self._usual(values[name])):
+                likely = [way for way in ways if any(style in styles for _, style in way)]
                 ways = likely if len(likely) == 1 else ways
             if len(ways) == 1:
-                values[name] = self._read(name, written, ways[0][0])
+                values[name] = self._read(name, values[name], ways[0][0])
         return values
 
     def tell(self) -> None:
@@ -235,7 +205,7 @@ class TextReader:
             if reading.unit in SIGNS or reading.style not in named:
                 columns.setdefault(reading, []).append(name)
         for (unit, style), names in columns.items():
-            way = ", without marks of thousands" if (unit, style) == ("number", "") else WAYS[style]
+            way = WAYS[style] or ", with a decimal point"
             self.strays.source.tell(f"Read as {PLURALS[unit]}{way}: {listed(names)}.")
 
     def _usual(self, texts: pa.Array) -> set[Style]:
@@ -246,17 +216,30 @@ class TextReader:
         has_comma = compute.any(compute.match_substring(texts, ",")).as_py()
         return {"decimal comma"} if separator == ";" and has_comma else set()
 
-    def _read(self, name: str, written: _Written, reading: Reading) -> pa.Array:
+    def _read(self, name: str, texts: pa.Array, reading: Reading) -> pa.Array:
         """Return texts as numbers or times, without strays."""
-        texts, _, numbers = written
         column = NumberColumn(name, unit=reading.unit, style=reading.style)
-        kept = texts if reading in numbers else self.strays.removed(texts, column)
-        if kept is texts and self.dialect is None:
-            return texts  # The fit reads them, and says so.
-        is_grouped = reading in numbers and _typed(texts) is None
+        if self.dialect is None:
+            kept = self.strays.removed(texts, column)
+            if kept is texts:
+                return texts  # The fit reads them, and says so.
+            texts = kept
+        is_grouped = _typed(texts) is None and _numbers_written(texts, "") is not None
         if reading.style or reading.unit in SIGNS or is_grouped:
             self.readings[name] = reading
-        return numbers[reading] if reading in numbers else _read(kept, column)
+        return _read(texts, column, self.strays)
+
+
+def _ways(texts: pa.Array, dayfirst: bool | None) -> list[list[Reading]]:
+    """Return the ways in which texts are numbers or dates; those that mean the same together."""
+    tried = [(style, _numbers_written(texts, style)) for style in NUMBER_FORMS]
+    numbers = [array for _, array in tried if array is not None]
+    if not numbers:
+        # Nearly all texts are enough.
+        return LevelCounts.of(factorized(texts)).readings(dayfirst)
+    readings = [Reading("number", style) for style, array in tried if array is not None]
+    is_same = all(map(numbers[0].equals, numbers))
+    return [readings] if is_same else [[reading] for reading in readings]
 
 
 def _plain(texts: pa.Array) -> pa.Array | None:
@@ -270,13 +253,18 @@ def _plain(texts: pa.Array) -> pa.Array | None:
     return texts if has_codes else _typed(texts)
 
 
-def _read(texts: pa.Array, column: NumberColumn) -> pa.Array:
-    """Return texts that a column knows as numbers or times."""
-    numbers = column.read(factorized(texts))
+def _read(texts: pa.Array, column: NumberColumn, strays: Strays) -> pa.Array:
+    """Return texts as the numbers or times of a column, without strays."""
+    numbers = None
+    if column.unit == "number":
+        plain = None if column.style else _cast(texts, pa.float64())
+        numbers = _numbers_written(texts, column.style) if plain is None else plain
+    if numbers is not None:
+        return numbers
+    values = column.read(factorized(strays.removed(texts, column)))
     if column.unit != "days":
-        return pa.array(numbers, from_pandas=True)
-    times = pa.array(np.round(numbers * _MICROSECONDS), from_pandas=True)
-    return times.cast(pa.int64()).cast(pa.timestamp("us"))
+        return pa.array(values, from_pandas=True)
+    return pa.array(np.round(values * _MICROSECONDS).astype("datetime64[us]"))
 
 
 def _numbers_written(texts: pa.Array, style: Style) -> pa.Array | None:
@@ -339,11 +327,10 @@ def values_for(
 
 def merged(texts: pa.Array, spelling: Mapping[str, str]) -> pa.Array:
     """Replace texts by the spelling of what they have in common, if there is one."""
-    codes, distinct = factorized(texts)
     names = [
-        spelling.get(folded(text), text) if isinstance(text, str) else None for text in distinct
+        None if text is None else spelling.get(folded(text), text) for text in texts.to_pylist()
     ]
-    return pa.array(names, pa.string()).take(pa.array(codes))
+    return pa.array(names, pa.string())
 
 
 def _numbers_for(
@@ -356,13 +343,7 @@ def _numbers_for(
     unit, style = dialect.reading_of(column)
     if dialect.has_plain_commas and unit != "days":
         texts = compute.replace_substring(texts, ",", ".")
-    column = replace(column, unit=unit, style=style)
-    numbers = None
-    if unit == "number":
-        numbers = _cast(texts, pa.float64()) if style == "" else _numbers_written(texts, style)
-    if numbers is not None:
-        return numbers
-    return _read(strays.removed(texts, column), column)
+    return _read(texts, replace(column, unit=unit, style=style), strays)
 
 
 def factorized(texts: pa.Array) -> Cells:

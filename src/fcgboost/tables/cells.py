@@ -177,8 +177,7 @@ def dtype_of_text(text: str, style: Style = "") -> Unit | None:
     text = text.strip()
     if not BEGINNING.match(text):
         return None
-    unit = _sign_of(text) or "number"
-    bare = _without(text, unit)
+    unit, bare = _bare(text)
     is_written_so = style != "decimal comma" or re.fullmatch(NUMBER_FORMS[style], bare)
     number = _parse(bare, style) if is_written_so and not _CODE.match(bare) else None
     if number is not None:
@@ -186,17 +185,13 @@ def dtype_of_text(text: str, style: Style = "") -> Unit | None:
     return None if _date_in(text, style) is None else "days"
 
 
-def _sign_of(text: str) -> Unit | None:
-    head = text.lstrip("+- ")
-    return next((sign for sign in SIGNS if head.startswith(sign) or text.endswith(sign)), None)
-
-
-def _without(text: str, unit: str) -> str:
-    """Return a number without its sign; other texts stay as they are."""
-    before, _, after = text.partition(unit) if unit in SIGNS else (text, "", "")
-    before = before.strip()
-    after = after.strip()
-    return before + after if before in ("", "+", "-") or not after else text
+def _bare(text: str) -> tuple[Unit, str]:
+    """Return the unit of a number, and the number without its sign."""
+    for sign in SIGNS:
+        before, found, after = map(str.strip, text.partition(sign))
+        if found and (before in ("", "+", "-") or not after):
+            return sign, before + after
+    return "number", text
 
 
 class ColumnError(ValueError):
@@ -289,7 +284,8 @@ def number_of(cell: Any, unit: str, style: Style = "") -> float | None:
     if isinstance(cell, str | bytes):
         text = text_of(cell).strip()
         date = _date_in(text, style) if unit == "days" else None
-        return _parse(_without(text, unit), style) if date is None else _day_of(date)
+        sign, bare = _bare(text)
+        return _parse(bare if sign == unit else text, style) if date is None else _day_of(date)
     if isinstance(cell, _DATES):
         return _day_of(cell) if unit == "days" else None
     if isinstance(cell, _DURATIONS):

@@ -115,20 +115,16 @@ class LevelCounts:
         styles = numbers + order
         if dayfirst is not None:
             styles.remove(order[dayfirst])
-        n_all = self.counts.total()
-        # Most texts are none: they need no closer look.
-        n_likely = sum(n for text, n in self.counts.items() if cells.BEGINNING.match(text))
-        if n_likely < _MIN_SHARE * n_all:
-            return []
         n_texts = {
-            Reading(unit, style): n
-            for style in styles
-            for unit, n in self.by_unit(style).items()
-            if n == n_all or (n >= MIN_NUMBERS and n >= _MIN_SHARE * n_all)
+            Reading(unit, style): n for style in styles for unit, n in self.by_unit(style).items()
         }
+        most = max(n_texts.values(), default=0)
+        n_all = self.counts.total()
+        if most < n_all and most < max(MIN_NUMBERS, _MIN_SHARE * n_all):
+            return []
         ways: dict[object, list[Reading]] = {}
         for reading, n in n_texts.items():
-            if n == max(n_texts.values()):
+            if n == most:
                 values = tuple(cells.number_of(text, *reading) for text in self.counts)
                 ways.setdefault(values, []).append(reading)
         return list(ways.values())
@@ -291,15 +287,13 @@ def _numbers_in_text(
     note = f"{name!r} holds {words} as text: they are read as {words}{WAYS[style]}."
     findings = [Finding("reading", note, (name,))]
     if strays:
-        n_strays = sum(map(levels.counts.__getitem__, strays))
-        n_all = levels.counts.total()
         shown = ", ".join(map(repr, strays[:_MAX_SHOWN]))
         rest = f" and {len(strays) - _MAX_SHOWN} more" if len(strays) > _MAX_SHOWN else ""
         if stray_text == "error":
             raise ColumnError(
-                f"Column {name!r}: {n_all - n_strays} of {n_all} values are {words}, but not "
-                f"{shown}{rest}. Correct those cells or make them missing (stray_text='missing' "
-                "does), or list the column in categorical_features."
+                f"Column {name!r}: {levels.by_unit(style)[unit]} of {levels.counts.total()} values "
+                f"are {words}, but not {shown}{rest}. Correct those cells or make them missing "
+                "(stray_text='missing' does), or list the column in categorical_features."
             )
         note = f"{name!r}: {shown}{rest} among {words} count as missing."
         findings.append(Finding("reading", note, (name,)))
