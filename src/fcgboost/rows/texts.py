@@ -269,17 +269,12 @@ def _read(texts: pa.Array, column: NumberColumn, strays: Strays) -> pa.Array:
 
 def _numbers_written(texts: pa.Array, style: Style) -> pa.Array | None:
     """Return numbers if all texts are numbers of this style, else None."""
-    numbers = None
+    form = f"^({NUMBER_FORMS[style]})$"
     for part in (texts[:_N_TRIED], texts):
-        if not compute.all(
-            compute.match_substring_regex(part, f"^({NUMBER_FORMS[style]})$")
-        ).as_py():
+        if not compute.all(compute.match_substring_regex(part, form)).as_py():
             return None
-        bare = compute.replace_substring_regex(part, GROUPS[style], "")
-        numbers = _numbers(compute.replace_substring(bare, ",", "."))
-        if numbers is None:
-            return None
-    return numbers
+    bare = compute.replace_substring_regex(texts, GROUPS[style], "")
+    return _numbers(compute.replace_substring(bare, ",", "."))
 
 
 def labels_of(texts: pa.Array) -> pa.Array:

@@ -178,8 +178,7 @@ def dtype_of_text(text: str, style: Style = "") -> Unit | None:
     if not BEGINNING.match(text):
         return None
     unit, bare = _bare(text)
-    is_written_so = style != "decimal comma" or re.fullmatch(NUMBER_FORMS[style], bare)
-    number = _parse(bare, style) if is_written_so and not _CODE.match(bare) else None
+    number = None if _CODE.match(bare) else _parse(bare, style)
     if number is not None:
         return unit if np.isfinite(number) else None
     return None if _date_in(text, style) is None else "days"
@@ -306,6 +305,8 @@ def _parse(text: str, style: Style) -> float | None:
     number_style: Style = "decimal comma" if style == "decimal comma" else ""
     if re.fullmatch(NUMBER_FORMS[number_style], text):
         text = re.sub(GROUPS[number_style], "", text).replace(",", ".")
+    elif number_style:
+        return None
     # Python reads 1_000 as a thousand; in a table it is not a number.
     with suppress(ValueError):
         return None if "_" in text else float(text)
