@@ -318,3 +318,10 @@ def test_a_quantity_is_no_target(
     path.write_text("x,age\n" + "".join(f"{i},{i % n}\n" for i in range(99)), "utf-8")
     assert run("fit", path, "--target", "age", "--out", tmp_path / "m.json") == 3
     assert "so it looks like a quantity" in capsys.readouterr().err
+
+
+def test_dates_do_not_keep_separators_from_deciding_on_numbers(tmp_path) -> None:
+    path = put(tmp_path, "a.csv", 'd,n,y\n31/12/2020,"1,234",a\n1/2/2021,"9,000",b\n')
+    assert read(path)["n"].tolist() == [1234.0, 9000.0]
+    path = put(tmp_path, "b.csv", "d;n;y\n31/12/2020;1,234;a\n1/2/2021;9,000;b\n")
+    assert read(path)["n"].tolist() == [1.234, 9.0]

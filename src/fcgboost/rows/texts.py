@@ -190,7 +190,7 @@ class TextReader:
         readings = [list(chain(*ways)) for ways in ways_of.values()]
         evidence = {ways[0].style for ways in readings if len(ways) == 1}
         for name, ways in ways_of.items():
-            for styles in (dialect.styles, evidence or self._usual(values[name])):
+            for styles in (dialect.styles, evidence, _usual(values[name], dialect.separator)):
                 likely = [way for way in ways if any(style in styles for _, style in way)]
                 ways = likely if len(likely) == 1 else ways
             if len(ways) == 1:
@@ -208,14 +208,6 @@ class TextReader:
             way = WAYS[style] or ", with a decimal point"
             self.strays.source.tell(f"Read as {PLURALS[unit]}{way}: {listed(names)}.")
 
-    def _usual(self, texts: pa.Array) -> set[Style]:
-        """Return the style that what separates columns suggests."""
-        separator = None if self.dialect is None else self.dialect.separator
-        if separator in ("", ","):
-            return {""}
-        has_comma = compute.any(compute.match_substring(texts, ",")).as_py()
-        return {"decimal comma"} if separator == ";" and has_comma else set()
-
     def _read(self, name: str, texts: pa.Array, reading: Reading) -> pa.Array:
         """Return texts as numbers or times, without strays."""
         column = NumberColumn(name, unit=reading.unit, style=reading.style)
@@ -227,7 +219,15 @@ class TextReader:
         is_grouped = _typed(texts) is None and _numbers_written(texts, "") is not None
         if reading.style or reading.unit in SIGNS or is_grouped:
             self.readings[name] = reading
-        return _read(texts, column, self.strays)
+        return _values_of(texts, column, self.strays)
+
+
+def _usual(texts: pa.Array, separator: str | None) -> set[Style]:
+    """Return the style that what separates columns suggests."""
+    if separator in ("", ","):
+        return {""}
+    has_comma = compute.any(compute.match_substring(texts, ",")).as_py()
+    return {"decimal comma"} if separator == ";" and has_comma else set()
 
 
 def _ways(texts: pa.Array, dayfirst: bool | None) -> list[list[Reading]]:
@@ -253,7 +253,7 @@ def _plain(texts: pa.Array) -> pa.Array | None:
     return texts if has_codes else _typed(texts)
 
 
-def _read(texts: pa.Array, column: NumberColumn, strays: Strays) -> pa.Array:
+def _values_of(texts: pa.Array, column: NumberColumn, strays: Strays) -> pa.Array:
     """Return texts as the numbers or times of a column, without strays."""
     numbers = None
     if column.unit == "number":
@@ -338,7 +338,7 @@ def _numbers_for(
     unit, style = dialect.reading_of(column)
     if dialect.has_plain_commas and unit != "days":
         texts = compute.replace_substring(texts, ",", ".")
-    return _read(texts, replace(column, unit=unit, style=style), strays)
+    return _values_of(texts, replace(column, unit=unit, style=style), strays)
 
 
 def factorized(texts: pa.Array) -> Cells:
