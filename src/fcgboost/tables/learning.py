@@ -73,13 +73,12 @@ class Reading(NamedTuple):
 
 @dataclass(frozen=True)
 class LevelCounts:
-    """How often each text of a column occurs, and which texts are numbers or dates.
+    """How often each text of a column occurs.
 
     `units` holds the kinds of cells that occur: numbers, dates, texts, or None for anything else.
     """
 
     counts: Counter[str] = field(default_factory=Counter)
-    dtypes: dict[str, str | None] = field(default_factory=dict)
     units: set[str | None] = field(default_factory=set)
 
     @classmethod
@@ -87,11 +86,8 @@ class LevelCounts:
         """Count the levels of a column."""
         levels = cls()
         for cell, n in cells.factorize(column).present():
-            text = cells.text_of(cell)
-            unit = cells.dtype_of_type(type(cell))
-            levels.counts[text] += n
-            levels.dtypes[text] = cells.dtype_of_text(text) if unit == "text" else unit
-            levels.units.add(unit)
+            levels.counts[cells.text_of(cell)] += n
+            levels.units.add(cells.dtype_of_type(type(cell)))
         return levels
 
     @classmethod
@@ -100,7 +96,6 @@ class LevelCounts:
         levels = cls()
         for part in parts:
             levels.counts.update(part.counts)
-            levels.dtypes.update(part.dtypes)
             levels.units.update(part.units)
         return levels
 
@@ -133,8 +128,8 @@ class LevelCounts:
         """Return how many rows hold numbers, of each unit."""
         counts: Counter[Unit] = Counter()
         for text, n in self.counts.items():
-            unit = self.dtypes[text] if style == "" else cells.dtype_of_text(text, style)
-            if unit in PLURALS:
+            unit = cells.dtype_of_text(text, style)
+            if unit is not None:
                 counts[unit] += n
         return counts
 
@@ -456,8 +451,8 @@ def _describe_looks(name: str, levels: LevelCounts) -> list[Finding]:
     for unit, (pattern, plain) in _LOOKS.items():
         odd = [
             text
-            for text, dtype in levels.dtypes.items()
-            if dtype in (None, *SIGNS) and re.fullmatch(pattern, text)
+            for text in levels.counts
+            if re.fullmatch(pattern, text) and cells.dtype_of_text(text) in (None, *SIGNS)
         ]
         n_odd = sum(levels.counts[text] for text in odd)
         if odd and n_odd + levels.by_unit()[unit] >= _MIN_SHARE * levels.counts.total():
