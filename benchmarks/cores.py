@@ -1,6 +1,6 @@
 """Wall-clock time on several cores beside LightGBM's: fits, predictions, single rows, explanations.
 
-    python -m benchmarks.cores [--threads N ...] [--largest ROWS]
+    python -m benchmarks.cores [--threads N ...] [--largest ROWS] [--uses]
     python -m benchmarks.cores --classes
 
 Rows are made up (`benchmarks.made_up`, 28 columns). LightGBM has its defaults and as many threads.
@@ -144,19 +144,22 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.cores", description=__doc__)
     parser.add_argument("--threads", nargs="+", type=int, default=[os.cpu_count() or 1])
     parser.add_argument("--largest", type=int, default=N_PREDICTED, metavar="ROWS")
-    parser.add_argument("--classes", action="store_true")
+    parser.add_argument("--uses", action="store_true", help="predict and explain only")
+    parser.add_argument("--classes", action="store_true", help="fits to many classes only")
     options = parser.parse_args(argv)
     # LightGBM's own note on names of columns.
     warnings.simplefilter("ignore", UserWarning)
     if options.classes:
         classes()
         return
-    check_bits([1, 2, 3, 7, *options.threads])
+    if not options.uses:
+        check_bits([1, 2, 3, 7, *options.threads])
     print("| what | threads | fcgboost, s | LightGBM, s | ratio |\n|---|---:|---:|---:|---:|")
     for threads in options.threads:
-        fits(N_SMALL, PRESETS, threads)
-        fits(N_FITTED, PRESETS[:1], threads)
-        if options.largest > N_FITTED:
+        if not options.uses:
+            fits(N_SMALL, PRESETS, threads)
+            fits(N_FITTED, PRESETS[:1], threads)
+        if options.largest > N_FITTED and not options.uses:
             fits(options.largest, PRESETS[:1], threads)
         uses(threads)
 

@@ -24,6 +24,8 @@ from fcgboost import AllCandidates, FCGBoostClassifier, SampledCandidates
 # Rows from which on the processor is timed once.
 _ONCE = 100_000
 _READY_ROWS = 12_000
+# With so many rows only the device is timed.
+_MOST_BESIDE = 10_000_000
 
 
 @dataclass(frozen=True)
@@ -170,6 +172,34 @@ def beside(fits: Fits) -> Iterator[Record]:
         )
 
 
+def fast(fits: Fits) -> Iterator[Record]:
+    """Fit "fast", twice on the device and, to fewer rows, once on the processor."""
+    X_test, y_test = make_up(fits.sizes.test_rows, 1)
+    for n in fits.sizes.fast:
+        X, y = make_up(n)
+        clf = _fast(fits.device.name)
+        first, second = (fits.device.seconds(lambda: clf.fit(X, y)) for _ in range(2))  # noqa: B023
+        there = None
+        if n < _MOST_BESIDE:
+            there = fits.device.seconds(lambda: _fast("cpu").fit(X, y))  # noqa: B023
+        yield Record(
+            f'"fast", made-up, {n:,} x {N_COLUMNS}: the second fit',
+            "s",
+            second,
+            there,
+            f"the processor, {os.cpu_count()} threads" if there else "",
+            details={
+                "first fit (s)": first,
+                "accuracy (%)": 100.0 * clf.score(X_test, y_test),
+                "atoms": clf.n_atoms_,
+            },
+        )
+
+
+def _fast(where: str) -> FCGBoostClassifier:
+    return FCGBoostClassifier("fast", device=where, random_state=0)
+
+
 def rivals(fits: Fits) -> Iterator[Record]:
     """Fit the same rows by other libraries on the processor of the same machine."""
     for rows in filter(None, (fits.made_up(), fits.covtype())):
@@ -214,6 +244,7 @@ FIGURES: dict[str, Callable[[Fits], Iterator[Record]]] = {
     "default": default,
     "covtype": covtype,
     "beside": beside,
+    "fast": fast,
     "rivals": rivals,
     "twice": twice,
 }

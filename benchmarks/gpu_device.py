@@ -31,9 +31,11 @@ class Sizes:
     test_rows: int = 200_000
     covtype_rows: int = 100_000
     beside: tuple[int, ...] = (10_000, 20_000, 50_000, 100_000, 400_000)
+    # The first fit of a process compiles.
+    fast: tuple[int, ...] = (1_000_000, 10_000_000, 50_000, 100_000, 400_000)
 
 
-QUICK = Sizes(1, 600, 5, 200, 28, 16, 5, 100, 4, 2**16, 200, 100, (100,))
+QUICK = Sizes(1, 600, 5, 200, 28, 16, 5, 100, 4, 2**16, 200, 100, (100,), (100,))
 
 
 class Device:

@@ -24,8 +24,8 @@ def report(rows: Sequence[Mapping[str, str]]) -> str:
     """Return all tables; of rankings, over tables, kinds and draws that all methods have."""
     import pandas as pd
 
-    if not rows:
-        return "Nothing was measured."
+    if not any(row["method"] == OURS for row in rows):
+        return f"There are no rows of {OURS}, with which others are compared."
     frame = pd.DataFrame(rows)
     texts = ("data", "kind", "method", "is_known")
     for name in frame.columns.difference(texts):
@@ -80,8 +80,9 @@ def _ranking(frame: DataFrame, methods: Sequence[str], apart: bool) -> str:
             continue
         best = max(rivals, key=lambda name: means[name])
         gaps = 100.0 * (rankings[ours] - rankings[best])[chosen].groupby(level="data").mean()
-        error = gaps.std(ddof=1) / np.sqrt(len(gaps)) if len(gaps) > 1 else np.nan
-        lead = f"{means[ours] - means[best]:+.1f} ± {error:.1f}".replace("-", "−")
+        lead = f"{means[ours] - means[best]:+.1f}".replace("-", "−")
+        if len(gaps) > 1:
+            lead += f" ± {gaps.std(ddof=1) / np.sqrt(len(gaps)):.1f}"
         numbers = [f"{means[name]:.1f}" for name in rankings]
         lines.append([kind, str(chosen.sum()), *numbers, best, lead])
     title = APART if apart else "All tables but " + APART

@@ -3,7 +3,8 @@ Your own loss: the Huberised squared hinge
 ==========================================
 
 The squared hinge grows quadratically, so a few mislabelled points far on the wrong side dominate.
-The Huberised one is linear beyond a shortfall of M. It takes one class with a few short methods.
+The Huberised one is linear beyond a shortfall of M. The package has it as ``ModifiedHuber``; your
+own takes one class with a few short methods.
 """
 
 import matplotlib.pyplot as plt

@@ -111,6 +111,35 @@ def test_reasons_speak_against_the_label(audited) -> None:
     assert reasons[0].count(" = ") <= 2
 
 
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_reasons_of_labels_that_are_right_speak_against_them_too(n_classes) -> None:
+    X, y = noisy(90, n_classes)
+    audit = quick().fit(X, y).audit(X, y)
+    rows = audit.ranking
+    kept = np.flatnonzero(~audit.is_label_issue[rows])
+    reasons = audit.reasons(len(rows), n_columns=1)
+    values = audit.explain(len(rows)).values
+    for place in kept[:20]:
+        code = int(np.searchsorted(np.unique(y), y[rows[place]]))
+        if n_classes == 2:
+            against = values[place] * (1 - 2 * code)
+        else:
+            p = audit.classifier._judged_labels_.p[rows[place]].copy()
+            p[code] = 0.0
+            against = values[place][:, p.argmax()] - values[place][:, code]
+        best = f"x{against.argmax()} = " if against.max() > 0.0 else ""
+        assert reasons[place].startswith(best)
+        assert f"(+{against.max():.2f})" in reasons[place] or not best
+
+
+def test_labels_that_change_later_are_given_as_they_were() -> None:
+    X, y, _ = flipped(80)
+    given = y.copy()
+    audit = quick().fit(X, y).audit(X, y)
+    y[:] = 1
+    np.testing.assert_array_equal(audit.to_frame()["given_label"], given)
+
+
 def test_kinds_of_rows_agree() -> None:
     X, y, _ = flipped(100)
     X = np.where(X > 1.5, X, 0.0)

@@ -14,6 +14,7 @@ from fcgboost import FCGBoostClassifier, load_model
 from fcgboost.calibration import HeldOut, PowerLink, fit_link
 from fcgboost.datasets import make_simulation
 from fcgboost.losses import SquaredHinge, class_probabilities
+from fcgboost.threads import shared
 
 LINKS = (PowerLink(3.0, 1.0), PowerLink(0.5, 0.25), PowerLink(148.0, 4.0))
 slopes = st.floats(0.01, 1000.0)
@@ -92,6 +93,9 @@ class TestFit:
         link = fit_link([held_out(decision, codes)])
         assert link.slope == pytest.approx(slope, rel=0.06)
         assert link.power == pytest.approx(power, abs=0.2)
+        # More rows than a thread takes at once.
+        with shared.ours(3):
+            assert fit_link([held_out(decision, codes)]) == link
 
     @pytest.mark.parametrize("n_classes", [2, 4])
     def test_no_other_parameters_make_the_labels_more_likely(self, n_classes) -> None:

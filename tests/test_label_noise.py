@@ -72,6 +72,16 @@ def test_rates_follow_several_classes() -> None:
         assert wrong.share == pytest.approx(share, abs=0.03)
 
 
+def test_a_class_that_does_not_occur_changes_nothing() -> None:
+    p, labels, _ = rows_of_two_classes(2_000, MATRICES[3], overlap=0.1, seed=0)
+    two = noise_of(p, labels)
+    three = noise_of(np.column_stack([p, np.zeros(2_000)]), labels)
+    np.testing.assert_allclose(three.matrix[:2, :2], two.matrix, atol=2e-3)
+    np.testing.assert_allclose(three.high[:2], two.high, atol=2e-3)
+    assert three.wrong().share == pytest.approx(two.wrong().share, abs=2e-3)
+    assert three.wrong().is_known
+
+
 def test_hard_classes_are_not_mistaken_for_wrong_labels() -> None:
     """All labels are right, but no row is surely of the second class."""
     for seed in range(10):

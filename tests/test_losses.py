@@ -9,6 +9,7 @@ from hypothesis.extra.numpy import array_shapes, arrays
 from fcgboost.losses import (
     CubedHinge,
     Hinge,
+    ModifiedHuber,
     ProbabilityLoss,
     Square,
     SquaredHinge,
@@ -23,6 +24,8 @@ LOSSES = [
     Square(),
     CubedHinge(),
     Hinge(),
+    ModifiedHuber(),
+    ModifiedHuber(threshold=0.5),
     HuberisedSquaredHinge(),
     HuberisedSquaredHinge(threshold=0.5),
 ]

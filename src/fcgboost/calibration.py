@@ -1,7 +1,8 @@
 """Labels and probabilities from decision values; a link is fitted to held-out rows.
 
 The formula of the loss, (1 + f) / 2 for the squared hinge, needs no fit but is certain at -1 and 1,
-and sometimes wrong. A link has two parameters and keeps the predicted class.
+and sometimes wrong. A link has two parameters and keeps the predicted class. Both are about labels
+as they are given; a correction turns their probabilities into those of the true classes.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.optimize import minimize
-from scipy.special import log_softmax
 
 from fcgboost import threads
 from fcgboost.arrays import (
@@ -24,6 +25,7 @@ from fcgboost.arrays import (
     Tensor,
     is_tensor,
     namespace,
+    positive_part,
     to_device_of,
     to_numpy,
 )
@@ -36,6 +38,8 @@ __all__ = ["PowerLink"]
 LARGEST = 1e8
 _LARGEST_SLOPE = 1e3
 _LARGEST_POWER = 4.0
+# Probabilities lose as many digits as this has.
+_LARGEST_CONDITION = 1e4
 # For the log slope and the power.
 _START = (np.log(3.0), 1.0)
 _BOUNDS = ((-5.0, 5.0), (0.25, _LARGEST_POWER))
@@ -94,16 +98,110 @@ class PowerLink:
         return shares / shares.sum(1)[:, None]
 
 
-def labels_of(decision: Matrix, classes: ClassLabels, X: Rows = None) -> ClassLabels | Tensor:
-    """Return the predicted classes; for a tensor X and numeric classes, a tensor on its device."""
+@dataclass(frozen=True, eq=False)
+class Correction:
+    """From labels to true classes: p = T' P(true | x) are the probabilities of labels.
+
+    Attributes
+    ----------
+    matrix : ndarray of shape (n_classes, n_classes)
+        T: the share of the rows of each true class (rows) that have each label (columns).
+    shift : float
+        Of two classes, the decision value at which both are equally likely to be true. It is
+        subtracted from all. 0 with several classes.
+    """
+
+    matrix: Array
+    shift: float
+
+    @classmethod
+    def of(cls, matrix: Array, loss: Loss, link: PowerLink | None) -> Correction:
+        """Find the shift by bisection, down to neighbouring numbers."""
+        if len(matrix) > 2:
+            return cls(matrix, 0.0)
+        even = matrix[:, 1].mean()
+        low = -LARGEST
+        high = LARGEST
+        while low < (middle := low + (high - low) / 2.0) < high:
+            if probabilities_of(loss, link, np.array([middle]))[0, 1] < even:
+                low = middle
+            else:
+                high = middle
+        return cls(matrix, float(high))
+
+    @property
+    def inverse(self) -> Array:
+        """What turns probabilities of labels into those of true classes, from the right."""
+        return np.asarray(np.linalg.inv(self.matrix))
+
+    def true(self, p: Matrix) -> Matrix:
+        """Return the probabilities of true classes; those below 0 by error count as 0."""
+        shares = positive_part(p @ to_device_of(self.inverse, p))
+        return shares / shares.sum(1)[:, None]
+
+
+def check_noise_matrix(value: ArrayLike, classes: Sequence[object]) -> Array:
+    """Return a noise matrix for some classes; raise a ValueError for an invalid one."""
+    wanted = (
+        "label_noise must be None, 'estimate', or a matrix whose rows are the true classes and "
+        "whose columns are the labels, in the order of classes_"
+    )
+    try:
+        matrix = np.array(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"{wanted}, got {value!r}.") from None
+    n = len(classes)
+    if matrix.shape != (n, n):
+        raise ValueError(
+            f"{wanted}. There are {n} classes, so it has the shape ({n}, {n}), not {matrix.shape}."
+        )
+    if not (np.isfinite(matrix) & (matrix >= 0.0)).all():
+        raise ValueError(f"{wanted}: label_noise has an entry that is negative, NaN or infinite.")
+    sums = matrix.sum(axis=1)
+    if not np.allclose(sums, 1.0, atol=1e-6):
+        if np.allclose(matrix.sum(axis=0), 1.0, atol=1e-6):
+            raise ValueError(
+                f"{wanted}. This one looks transposed, since its columns sum to 1 and its rows do "
+                "not: pass label_noise.T."
+            )
+        worst = int(abs(sums - 1.0).argmax())
+        raise ValueError(
+            f"{wanted}: each row sums to 1, but that of {classes[worst]!r} to {sums[worst]:.6g}."
+        )
+    is_lost = matrix.argmax(axis=0) != np.arange(n)
+    if is_lost.any() or np.linalg.cond(matrix) > _LARGEST_CONDITION:
+        label = classes[int(is_lost.argmax())]
+        raise ValueError(
+            f"{wanted}. Labels must say something: a label is most frequent among the rows of its "
+            f"own class, but {label!r} is not, or rows of the matrix are nearly equal."
+        )
+    return matrix
+
+
+def labels_of(
+    decision: Matrix,
+    classes: ClassLabels,
+    X: Rows = None,
+) -> ClassLabels | Tensor:
+    """Return the predicted classes; for a tensor X and numeric classes, a tensor on its device.
+
+    Of several classes the one with the largest value wins, so these may be probabilities.
+    """
     codes = (decision > 0.0) * 1 if decision.ndim == 1 else decision.argmax(1)
     if is_tensor(X) and classes.dtype.kind in "biuf":
         return to_device_of(classes, X)[to_device_of(codes, X)]
     return classes[to_numpy(codes)]
 
 
-def probabilities_of(loss: Loss, link: PowerLink | None, decision: Matrix) -> Matrix:
+def probabilities_of(
+    loss: Loss,
+    link: PowerLink | None,
+    decision: Matrix,
+    correction: Correction | None = None,
+) -> Matrix:
     """Return class probabilities by the link if there is one, else by the formula of the loss."""
+    if correction is not None:
+        return correction.true(probabilities_of(loss, link, decision + correction.shift))
     if link is not None:
         return link.probabilities(decision)
     assert isinstance(loss, ProbabilityLoss)
@@ -150,9 +248,11 @@ def fit_link(parts: Sequence[HeldOut]) -> PowerLink:
             """Return the loss of some rows, and its gradient."""
             powers = logarithms[rows]
             odds = factor * np.exp(point[0] + 0.5 * (point[1] - 1.0) * powers) * f[rows]
-            logs = log_softmax(odds, axis=0)
-            slopes = shares[rows] * (np.exp(logs) - targets[rows]) * odds
-            value = -(shares[rows] * targets[rows] * logs).sum()
+            above = odds - odds.max(axis=0)
+            ratios = np.exp(above)
+            total = ratios.sum(axis=0)
+            slopes = shares[rows] * (ratios / total - targets[rows]) * odds
+            value = -(shares[rows] * targets[rows] * (above - np.log(total))).sum()
             return np.array([value, slopes.sum(), 0.5 * (slopes * powers).sum()])
 
         value, *gradient = np.sum(threads.each(sums, blocks), axis=0)

@@ -297,7 +297,7 @@ def _has_finite_sum(values: Array | Tensor) -> bool:
     if is_tensor(values):
         return bool(values.sum().isfinite())
     with np.errstate(over="ignore", invalid="ignore"):
-        return bool(np.isfinite(values.sum(dtype=np.float64)))
+        return bool(np.isfinite(values.sum()))
 
 
 def check_rows(estimator: BaseEstimator, X: Rows) -> Matrix:
@@ -431,6 +431,6 @@ def check_columns(layout: Any) -> None:
     is_odd = is_far | ((frame.low < frame.high) & (frame.high < frame.low + NEAR))
     if is_odd.any() and audience_of(layout.design.dictionary)[0]:
         column = int(is_odd.argmax())
-        name = f"x{column}" if inputs is None else inputs.columns[inputs.sources[column]].name
+        name = f"x{column}" if inputs is None else inputs.origins[inputs.sources[column]].name
         what = f"has numbers beyond {FAR:g}" if is_far[column] else f"spans less than {NEAR:g}"
         raise ValueError(f"Column {name!r} {what}: rescale it, or use dictionary='tree'.")

@@ -293,7 +293,7 @@ def _framed(
 def _token(local: FCGBoostClassifier) -> str:
     """Return a token for all that predictions depend on except the rows."""
     members = [(member.weight, member.model, member.inputs) for member in local.members_]
-    facts = (members, local.classes_, local._loss_, local.link_)
+    facts = (members, local.classes_, local._loss_, local.link_, local._correction_)
     return str(tokenize(cloudpickle.dumps(facts)))
 
 
@@ -307,7 +307,6 @@ def _hits(local: FCGBoostClassifier, rows: Labelled) -> Array:
     """Return the weight of the correctly classified rows, and of all rows."""
     if len(rows.codes) == 0:
         return np.zeros(2)
-    decision = decision_of(local.members_, rows.X)
-    values = decision[:, 0] if len(local.classes_) == 2 else decision
+    values = local._flat(decision_of(local.members_, rows.X))
     is_hit = local.labels_of(values) == rows.classes[rows.codes]
     return np.array([rows.weights @ is_hit, rows.weights.sum()])

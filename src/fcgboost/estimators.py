@@ -107,6 +107,13 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
         for the squared hinge. "power" fits a curve with two parameters to all held-out rows, also
         for the hinge. "auto" is "power" in a preset with held-out rows and a loss with a formula,
         else "theory". The predicted classes do not depend on it.
+    label_noise : None, "estimate" or array-like of shape (n_classes, n_classes), default=None
+        Which labels are wrong how often: the share of the rows of each true class (rows of the
+        matrix, which sum to 1) that have each label (columns), in the order of `classes_`.
+        Probabilities and predicted classes then refer to the true classes: for two classes
+        decision values move, for more `predict` takes the most probable class. "estimate" counts
+        held-out rows (see `audit`), and corrects nothing where they cannot tell, with a note.
+        Scores on labels that are wrong as often refer to these, and fall. Fits do not depend on it.
     cv : "auto", int, splitter, iterable or None, default="auto"
         What judges members and chooses ridge and steps. "auto": 8 folds up to 60,000 numbers
         (distinct rows times columns, times classes if more than two), 5 up to 2.5 million (400,000
@@ -222,6 +229,8 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
         The number of steps in the model, or in its longest member.
     l2_ : float
         The ridge penalty used.
+    label_noise_ : ndarray of shape (n_classes, n_classes), or None
+        The matrix that predictions are corrected by (see `label_noise`).
     link_ : PowerLink or None
         The fitted link to probabilities; None stands for the formula of the loss.
     trace_ : Trace
@@ -281,6 +290,7 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
     reselect: bool = False
     removal: Literal["backward"] | float | Removal | None = None
     link: Literal["auto", "theory", "power"] = "auto"
+    label_noise: Literal["estimate"] | ArrayLike | None = None
     cv: CrossValidation = "auto"
     ensemble: bool | Literal["auto"] = "auto"
     validation_fraction: float | None = None
@@ -390,7 +400,7 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
         for name in ("cv_results_", *OUT_OF_FOLD):
             self.__dict__.pop(name, None)
         self.__dict__.update(job.run(self.stopping_rules(), arguments, limit))
-        self.findings_ += tuple(job.findings)
+        self.findings_ = (*vars(self).get("findings_", ()), *job.findings)
         if self._table_columns_ is not None:
             are_said = {finding.columns for finding in self.findings_ if finding.kind == "text"}
             others = left_out(self.columns_)

@@ -13,6 +13,7 @@ import numpy as np
 from fcgboost import threads
 from fcgboost.arrays import Array, Codes, Matrix, Rows, to_numpy
 from fcgboost.checks import check_rows
+from fcgboost.designs.blocks import row_blocks
 from fcgboost.members import Member
 from fcgboost.prediction import BaseFCGBoost
 from fcgboost.shapley import MOST_ROWS, Game, Term
@@ -24,6 +25,8 @@ __all__ = ["Explanation"]
 
 # With many inputs the background is limited to _MOST_NUMBERS values, but at least ten rows.
 _LEAST_ROWS = 10
+# Rows whose values one thread computes at once.
+_ROWS_AT_ONCE = 8
 _MOST_NUMBERS = 1 << 24
 
 
@@ -72,46 +75,50 @@ def explain(classifier: BaseFCGBoost, X: Rows, background: Rows = None) -> Expla
     game = game_of(members, _background(classifier, background))
 
     n_rows = rows.shape[0]
+    blocks = row_blocks(n_rows, _ROWS_AT_ONCE)
     done = deque[int]()
     caller = get_ident()
 
-    def explained(i: int) -> tuple[Array, float]:
-        result = game.values([_dense(Z[i : i + 1]) for Z in seen])
-        done.append(i)
+    def explained(block: slice) -> tuple[Array, Array]:
+        result = game.values([_dense(Z[block]) for Z in seen])
+        done.append(len(result[1]))
         if get_ident() == caller:
-            line.show_rows(len(done), n_rows)
+            line.show_rows(sum(done.copy()), n_rows)
         return result
 
     with closing(ProgressLine(int(classifier.verbose))) as line:
-        results = threads.each(explained, range(n_rows), threads.allowed(classifier.n_jobs))
+        results = threads.each(explained, blocks, threads.allowed(classifier.n_jobs))
         line.show_rows(n_rows, n_rows)
-    values = np.array([phi for phi, _ in results])
-    base = np.tile(game.base, (len(results), 1))
+    values = np.concatenate([phi for phi, _ in results])
+    base = np.tile(game.base, (n_rows, 1))
     if len(classifier.classes_) == 2:
         values = values[:, :, 0]
-        base = base[:, 0]
+        base = base[:, 0] - classifier._shift
     return Explanation(
         values,
         base_values=base,
         data=X,
         feature_names=[column.name for column in table_columns_of(classifier)],
-        errors=np.array([error for _, error in results]),
+        errors=np.concatenate([errors for _, errors in results]),
     )
 
 
 def game_of(members: Sequence[Member], background: Matrix) -> Game:
     """Return the game of a classifier's members, given checked background rows."""
     n_columns = background.shape[1]
+    pairs = sorted({pair.columns for member in members for pair in member.pairs})
     terms = []
     for member in members:
+        places = [n_columns + pairs.index(pair.columns) for pair in member.pairs]
+        players = np.array([*range(n_columns), *places])
         term = Term(
             member.model,
             member.weight,
             _dense(encode(member.inputs, background)),
-            member.sources(n_columns),
+            players[member.sources(n_columns)],
         )
         terms.append(term)
-    return Game(terms, n_columns)
+    return Game(terms, n_columns, pairs)
 
 
 def _background(classifier: BaseFCGBoost, background: Rows) -> Matrix:

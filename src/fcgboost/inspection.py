@@ -248,7 +248,8 @@ class Description:
             return [_near(row, _strongest(row / scale), names) for row in rows]
         shares = np.zeros(len(names))
         if self.influence is not None:
-            shares = self.influence[inputs.sources[atoms.inputs]]
+            of_pairs = [self.influence[list(pair.columns)].mean() for pair in inputs.pairs]
+            shares = np.append(self.influence, of_pairs)[inputs.sources[atoms.inputs]]
         order = np.argsort(-shares, kind="stable")
         texts = []
         for row in rows:
@@ -291,6 +292,8 @@ class Description:
             blocks.append(f"Members\n\n{text_table(KIND_HEADS, self.kind_rows())}")
         if self.has_encodings:
             rows = [(column.name, kind_of(column), encoding_of(column)) for column in self.columns]
+            pairs = {pair.name: pair for inputs in self.inputs for pair in inputs.pairs}
+            rows += [(name, "pair", listed(pair.output_names())) for name, pair in pairs.items()]
             table = text_table(("column", "kind", "encoding"), rows, n_labels=3)
             blocks += ["Columns", *self.encoding_notes, table]
         if self.influence is not None:

@@ -7,17 +7,19 @@ curvature (Newton's method), a proximal map (ADMM), a probability. Solvers state
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import dataclass
 
 import numpy as np
 
 from fcgboost.arrays import Array, Flags, namespace, positive_part, sort
-from fcgboost.parts import Part
+from fcgboost.parts import Part, check_positive
 
 __all__ = [
     "CubedHinge",
     "CurvedLoss",
     "Hinge",
     "Loss",
+    "ModifiedHuber",
     "ProbabilityLoss",
     "ProximalLoss",
     "SmoothLoss",
@@ -143,6 +145,64 @@ class Square(_Quadratic):
 
     def curvature(self, y: Array, f: Array) -> Array:
         return 2.0 + 0.0 * f
+
+
+@dataclass(eq=False, repr=False)
+class ModifiedHuber(SmoothLoss, ProximalLoss, ProbabilityLoss):
+    """The squared hinge with a linear tail (T. Zhang, Ann. Statist. 32, 2004).
+
+    With e = max(0, 1 - t), phi(t) = e^2 where e is at most the threshold M, else 2 M e - M^2. Where
+    P(y = 1 | x) = p is at least 1/2, the population minimiser is 2 p - 1 if that is at least 1 - M,
+    else 1 - M (1 - p) / p.
+
+    Parameters
+    ----------
+    threshold : float, default=2.0
+        The shortfall M from which on the loss is linear. With 2, as in scikit-learn, the minimiser
+        is that of the squared hinge, 2 p - 1. The smaller M is, the less a wrong label far from the
+        boundary counts, and the less decision values say about probabilities near 1/2.
+    """
+
+    curvature_bound = 2.0
+
+    threshold: float = 2.0
+
+    def check_parameters(self) -> None:
+        check_positive(self, "threshold")
+
+    def _bent(self, y: Array, f: Array) -> Array:
+        """Return the shortfall up to the threshold."""
+        return namespace(f).clip(1.0 - y * f, 0.0, self.threshold)  # type: ignore[no-any-return]
+
+    def value(self, y: Array, f: Array) -> Array:
+        bent = self._bent(y, f)
+        return bent * (2.0 * _shortfall(y, f) - bent)
+
+    def gradient(self, y: Array, f: Array) -> Array:
+        return -2.0 * y * self._bent(y, f)
+
+    def curvature(self, y: Array, f: Array) -> Array:
+        shortfall = _shortfall(y, f)
+        return _where((shortfall > 0.0) & (shortfall <= self.threshold), 2.0 + 0.0 * f, 0.0)
+
+    def prox(self, z: Array, tau: float) -> Array:
+        """Return that of the squared hinge, but z + 2 M / tau where that is farther from 1."""
+        straight = z + 2.0 * self.threshold / tau
+        bent = namespace(z).clip((2.0 + tau * z) / (2.0 + tau), None, straight)
+        return _where(z >= 1.0, z, bent)
+
+    def probability(self, f: Array) -> Array:
+        """Return the p at which p min(M, 1 - f) = (1 - p) min(M, 1 + f)."""
+        f = _clip(f)
+        up: Array = namespace(f).clip(1.0 + f, None, self.threshold)
+        down: Array = namespace(f).clip(1.0 - f, None, self.threshold)
+        return up / (up + down)
+
+    def initial(self, y: Array, weights: Array) -> float:
+        p = _positive_share(y, weights)
+        major = max(p, 1.0 - p)
+        size = max(2.0 * major - 1.0, 1.0 - self.threshold * (1.0 - major) / major)
+        return float(np.copysign(size, p - 0.5))
 
 
 class CubedHinge(CurvedLoss, ProximalLoss, ProbabilityLoss):

@@ -10,25 +10,23 @@ from operator import add
 import numpy as np
 
 from fcgboost import threads
-from fcgboost.arrays import Array, Codes, Matrix, is_tensor, stack_rows, to_device_of
-from fcgboost.clipping import Limits
+from fcgboost._kernels import walks
+from fcgboost._kernels.walks import Sum
+from fcgboost.arrays import Array, Codes, Matrix, is_tensor, to_device_of
 from fcgboost.designs.blocks import row_blocks
-from fcgboost.dictionaries.base import ValuesOf
 from fcgboost.dictionaries.planes import product_on_one_thread
-from fcgboost.dictionaries.union import FamilyAtoms
 from fcgboost.greedy.path import Trace
 from fcgboost.importances import importances_of
-from fcgboost.model import Model, by_family
-from fcgboost.parts import is_ours
+from fcgboost.model import Model, of_columns
 from fcgboost.stopping import Status
+from fcgboost.sums import sum_of
 from fcgboost.tables.inputs import Inputs, PlainInputs, encode
+from fcgboost.tables.pairs import Pair
 
 __all__ = ["Member"]
 
 # Rows whose decision values one thread computes at once.
 _ROWS_AT_ONCE = 1 << 13
-# Up to so many rows, calls take longer than sums.
-_FEW_ROWS = 8
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -78,8 +76,16 @@ class Member:
         has_start = np.isfinite(self.trace.start).all()
         return self.trace.n_steps >= self.n_iter and bool(has_start)
 
+    @property
+    def pairs(self) -> Sequence[Pair]:
+        """The pairs of columns that are inputs of its atoms."""
+        return () if self.inputs is None else self.inputs.pairs
+
     def sources(self, n_columns: int) -> Codes:
-        """Return the column of X that each input of the atoms is computed from."""
+        """Return the column of X that each input of the atoms is computed from.
+
+        Beyond the columns are pairs of them.
+        """
         return np.arange(n_columns) if self.inputs is None else self.inputs.sources
 
     def decision(self, X: Matrix) -> Matrix:
@@ -135,113 +141,34 @@ class Member:
         rows = encode(self.inputs, rows)
         if self.model.limits is not None:
             rows = self.model.limits.apply(rows)
-        return importances_of(
+        importances = importances_of(
             self.model,
             rows=rows,
             deviation=self.deviation,
             sources=self.sources(n_columns),
-            n_features=n_columns,
+            n_features=n_columns + len(self.pairs),
         )
+        return of_columns(importances, [pair.columns for pair in self.pairs])
 
 
 class Members(tuple[Member, ...]):
-    """The members of a classifier: a tuple that keeps what predictions of few rows need."""
+    """The members of a classifier: a tuple that keeps the sum it stands for."""
 
     def __reduce__(self) -> tuple[type[Members], tuple[tuple[Member, ...]]]:
         return Members, (tuple(self),)
 
     @threads.cached
-    def together(self) -> _Together | None:
-        """The members as one sum; None for one member, or if they see complete rows differently."""
-        if len(self) == 1 or not all(map(_is_plain, self)):
+    def together(self) -> Sum | None:
+        """The members as one sum; None if the library does not know it, or they see other rows."""
+        if not all(isinstance(member.inputs, PlainInputs | None) for member in self):
             return None
-        together = _Together.of(self)
-        return together if all(part.values for part in together.parts) else None
-
-
-def _is_plain(member: Member) -> bool:
-    is_plain = member.inputs is None or isinstance(member.inputs, PlainInputs)
-    model = member.model
-    # What others override is known to them alone.
-    are_known = all(map(is_ours, model.dictionary.families))
-    return is_plain and are_known and isinstance(model.atoms, np.ndarray)
-
-
-@dataclass(frozen=True)
-class _Family:
-    """The atoms of a family in all members: their values, the inputs they see, coefficients."""
-
-    values: ValuesOf | None
-    inputs: slice
-    coef: Array
-
-    @classmethod
-    def of(cls, parts: Sequence[tuple[Member, FamilyAtoms]]) -> _Family:
-        _, first = parts[0]
-        scales = []
-        coefs = []
-        for member, part in parts:
-            model = member.model
-            coef = model.coef[:, part.places].T
-            scale = model.scale[part.inputs]
-            coefs.append(member.weight * coef)
-            scales.append(np.tile(scale, (len(coef), 1)))
-        atoms = stack_rows([part.rows for _, part in parts])
-        values = first.family.prepared_together(atoms, np.concatenate(scales))
-        return cls(
-            values,
-            first.inputs,
-            np.concatenate(coefs),
-        )
-
-
-@dataclass(frozen=True)
-class _Together:
-    """The atoms of all members by family, which makes a prediction of few rows a few calls.
-
-    Members clip rows to different limits: rows beyond those of any are left to the members.
-    """
-
-    intercept: Array
-    limits: Limits
-    parts: Sequence[_Family]
-
-    @classmethod
-    def of(cls, members: Sequence[Member]) -> _Together:
-        n_inputs = len(members[0].model.scale)
-        low = np.full(n_inputs, -np.inf)
-        high = np.full(n_inputs, np.inf)
-        intercept = np.zeros(1)
-        families: dict[tuple[str, int], list[tuple[Member, FamilyAtoms]]] = {}
-        for member in members:
-            model = member.model
-            bounds = model.bounds
-            intercept = intercept + member.weight * model.intercept
-            if bounds is not None:
-                low = np.maximum(low, bounds.low)
-                high = np.minimum(high, bounds.high)
-            for part in by_family(model.dictionary, model.atoms, n_inputs):
-                key = (repr(part.family), part.inputs.start)
-                of_one = families.setdefault(key, [])
-                of_one.append((member, part))
-        return cls(
-            intercept,
-            Limits(low, high),
-            list(map(_Family.of, families.values())),
-        )
-
-    def decision(self, X: Array) -> Array | None:
-        """Return the decision values of complete rows within all limits; None for others."""
-        # Comparisons with NaN are false.
-        is_within = (self.limits.low <= X).all() and (self.limits.high >= X).all()
-        if not is_within:
-            return None
-        decision = np.tile(self.intercept, (len(X), 1))
-        for part in self.parts:
-            assert part.values is not None
-            values = part.values(X[:, part.inputs])
-            decision += values @ part.coef
-        return decision
+        summands = []
+        for member in self:
+            summand = member.model.summand(member.weight)
+            if isinstance(member.inputs, PlainInputs):
+                summand = replace(summand, fills=member.inputs.fills)
+            summands.append(summand)
+        return sum_of(summands)
 
 
 def decision_of(members: Sequence[Member], X: Matrix, n_jobs: int | None = 1) -> Matrix:
@@ -252,14 +179,10 @@ def decision_of(members: Sequence[Member], X: Matrix, n_jobs: int | None = 1) ->
 
     def decide(rows: Matrix) -> Matrix:
         if isinstance(rows, np.ndarray):
+            if isinstance(members, Members) and members.together is not None:
+                return walks.add_up(members.together, rows)
             # Once for all members.
             rows = rows.astype(np.float64, copy=False)
-            together = None
-            if len(rows) <= _FEW_ROWS and isinstance(members, Members):
-                together = members.together
-            decision = together and together.decision(rows)
-            if decision is not None:
-                return decision
         return reduce(add, (member.weight * member.decision(rows) for member in members))
 
     blocks = _blocks_of(X)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from fcgboost._kernels import walks
+from fcgboost._kernels.walks import Sum
 from fcgboost.arrays import (
     Array,
     Codes,
@@ -20,6 +22,7 @@ from fcgboost.clipping import Limits, clip, within_reach
 from fcgboost.dictionaries import Dictionary, TreeDictionary, UnionDictionary
 from fcgboost.dictionaries.planes import product_on_one_thread
 from fcgboost.dictionaries.union import FamilyAtoms
+from fcgboost.sums import Summand, sum_of
 from fcgboost.threads import cached
 
 __all__ = [
@@ -32,6 +35,8 @@ _BLOCK_ENTRIES = 1 << 17
 # Larger blocks where slicing a sparse matrix (1 MiB) or launching a kernel (128 MiB) is costly.
 _COSTLY_ENTRIES = 1 << 17
 _DEVICE_ENTRIES = 1 << 24
+
+_CACHED = ("_layouts", "_sum")
 
 _OfRows = Callable[[Matrix], Matrix]
 
@@ -88,7 +93,23 @@ class Model:
         Arithmetic is in float64 even for float32 X, unless the device has no float64: columns far
         from the origin would lose in float32 what separates the classes.
         """
+        if isinstance(X, np.ndarray) and self._sum is not None:
+            return walks.add_up(self._sum, X)
         return self._over_rows(X, self._laid_out(X).decide)
+
+    def summand(self, weight: float = 1.0) -> Summand:
+        """Return what it adds to a sum of models, times a weight."""
+        return Summand(
+            by_family(self.dictionary, self.atoms, len(self.scale)),
+            coef=weight * self.coef,
+            intercept=weight * self.intercept,
+            scale=self.scale,
+            limits=self.bounds,
+        )
+
+    @cached
+    def _sum(self) -> Sum | None:
+        return sum_of([self.summand()])
 
     def columns(self, X: Matrix) -> Matrix:
         """Return the values of all atoms at the rows of X, of shape (n_samples, n_atoms)."""
@@ -134,7 +155,7 @@ class Model:
         return {}
 
     def __getstate__(self) -> dict[str, object]:
-        return {name: value for name, value in vars(self).items() if name != "_layouts"}
+        return {name: value for name, value in vars(self).items() if name not in _CACHED}
 
 
 class _ModelArrays:
@@ -182,3 +203,14 @@ def by_family(dictionary: Dictionary, atoms: Matrix, n_features: int) -> list[Fa
         slice(0, n_features),
     )
     return [whole] if atoms.shape[0] else []
+
+
+def of_columns(values: Array, pairs: Sequence[tuple[int, int]]) -> Array:
+    """Return values of columns, given theirs and behind them those of pairs, which columns share.
+
+    Both columns of a pair get half of its value.
+    """
+    totals = values[: len(values) - len(pairs)].copy()
+    for pair, value in zip(pairs, values[len(totals) :], strict=True):
+        totals[list(pair)] += value / 2.0
+    return totals

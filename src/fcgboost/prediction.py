@@ -29,7 +29,13 @@ from fcgboost.arrays import (
     is_tensor,
     to_device_of,
 )
-from fcgboost.calibration import PowerLink, has_probability, labels_of, probabilities_of
+from fcgboost.calibration import (
+    Correction,
+    PowerLink,
+    has_probability,
+    labels_of,
+    probabilities_of,
+)
 from fcgboost.files import write_whole
 from fcgboost.findings import Finding
 from fcgboost.greedy.path import Trace
@@ -81,6 +87,8 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
     link_: PowerLink | None
     # The loss used in the fit, even if the parameter has changed since.
     _loss_: Loss
+    # From labels to true classes, if asked for.
+    _correction_: Correction | None = None
     # A few training rows, for feature_importances_ and explanations.
     _sample_: Matrix | None = None
     #: How the columns of a table are read; None if all are plain numbers.
@@ -128,6 +136,12 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
     def l2_(self) -> float:
         """The ridge penalty used."""
         return self._only_member("l2_").l2
+
+    @property
+    def label_noise_(self) -> Array | None:
+        """The noise matrix that predictions are corrected by; None if they are not."""
+        self._fitted()
+        return None if self._correction_ is None else self._correction_.matrix.copy()
 
     @property
     def model_(self) -> Model:
@@ -273,7 +287,7 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
         For a torch tensor and numeric classes the result is a tensor on the same device.
         """
         now = twin_of(self)
-        return labels_of(now._decision(X), now.classes_, X)
+        return now._labels_of(now._decision(X), X)
 
     @if_probable
     def predict_proba(self, X: Rows) -> Array | Tensor:
@@ -283,19 +297,19 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
         """
         now = twin_of(self)
         decision = now._decision(X)
-        return in_kind(probabilities_of(now._loss_, now.link_, decision), X)
+        return in_kind(now._probabilities_of(decision), X)
 
     def labels_of(self, decision: Array) -> ClassLabels:
         """Return the classes that decision values predict, as `predict` of their rows does."""
         self._fitted()
-        return labels_of(decision, self.classes_)
+        return twin_of(self)._labels_of(decision)
 
     @if_probable
     def probabilities_of(self, decision: Array) -> Array:
         """Return the class probabilities of decision values, as `predict_proba` of their rows."""
         now = twin_of(self)
         now._fitted()
-        return probabilities_of(now._loss_, now.link_, decision)
+        return now._probabilities_of(decision)
 
     def score(self, X: Rows, y: Labels, sample_weight: Weights = None) -> float:
         """Return the accuracy."""
@@ -360,14 +374,14 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
         """Yield the predicted classes after 1, 2, ..., n_iter_ steps."""
         now = twin_of(self)
         for decision in now._staged_decision(X):
-            yield labels_of(decision, now.classes_, X)
+            yield now._labels_of(decision, X)
 
     @if_probable
     def staged_predict_proba(self, X: Rows) -> Iterator[Array | Tensor]:
         """Yield the class probabilities after 1, 2, ..., n_iter_ steps, by the fitted link."""
         now = twin_of(self)
         for decision in now._staged_decision(X):
-            yield in_kind(probabilities_of(now._loss_, now.link_, decision), X)
+            yield in_kind(now._probabilities_of(decision), X)
 
     def truncate(self, k: int) -> Self:
         """Return a fitted copy of the classifier after k steps of its path.
@@ -430,7 +444,22 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
             yield self._flat(decision)
 
     def _flat(self, decision: Array | Tensor) -> Array | Tensor:
-        return decision[:, 0] if len(self.classes_) == 2 else decision
+        """Return sums over members in the shape of decision values, and moved as these are."""
+        if len(self.classes_) > 2:
+            return decision
+        return decision[:, 0] if self._correction_ is None else decision[:, 0] - self._shift
+
+    @property
+    def _shift(self) -> float:
+        return 0.0 if self._correction_ is None else self._correction_.shift
+
+    def _labels_of(self, decision: Array | Tensor, X: Rows = None) -> ClassLabels | Tensor:
+        if self._correction_ is not None and decision.ndim == 2:
+            decision = self._probabilities_of(decision)
+        return labels_of(decision, self.classes_, X)
+
+    def _probabilities_of(self, decision: Array | Tensor) -> Array | Tensor:
+        return probabilities_of(self._loss_, self.link_, decision, self._correction_)
 
     def __sklearn_is_fitted__(self) -> bool:
         return "members_" in vars(self)

@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from fcgboost import _kernels
-from fcgboost._kernels import shapley
+from fcgboost._kernels import shapley, walks
 from fcgboost.arrays import Array, Codes, Flags, Matrix, differ, to_numpy
 from fcgboost.dictionaries import (
     Dictionary,
@@ -29,7 +28,7 @@ from fcgboost.dictionaries import (
     TreeDictionary,
 )
 from fcgboost.dictionaries.nodes import nodes_of
-from fcgboost.model import Model, by_family
+from fcgboost.model import Model, by_family, of_columns
 
 Integers = NDArray[np.int64]
 # Maps moves, (n_walks, n_moves), to decision values, (n_walks, n_moves + 1, n_outputs). Walks begin
@@ -38,7 +37,7 @@ Integers = NDArray[np.int64]
 _Worth = Callable[[Integers], Array]
 # The same for any row and the atoms of one family.
 _Walk = Callable[[Array, Integers], Array]
-# Maps a row to its Shapley values, of shape (n_columns, n_outputs).
+# Maps rows to their Shapley values, of shape (n_rows, n_columns, n_outputs).
 _Values = Callable[[Array], Array]
 
 # With at most this many columns, enumerate all coalitions; otherwise sample orders.
@@ -52,8 +51,9 @@ _DEVIATIONS = 3.0
 _TOLERANCE = 0.01
 #: The largest number of background rows.
 MOST_ROWS = 100
-# Numbers per block of work.
+# Numbers per block of work, and of the factors of a background that are kept (32 MiB).
 _ENTRIES = 1 << 20
+_MOST_KNOWN = 1 << 22
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,11 +86,17 @@ class Game:
     terms : sequence of Term
         All backgrounds are the same rows.
     n_columns : int
+    pairs : sequence of (int, int)
+        Columns whose combination is a player of its own, numbered after the columns. Its value is
+        that of both columns in equal parts.
     """
 
-    def __init__(self, terms: Sequence[Term], n_columns: int) -> None:
+    def __init__(
+        self, terms: Sequence[Term], n_columns: int, pairs: Sequence[tuple[int, int]] = ()
+    ) -> None:
         self._terms = terms
-        self._n_columns = n_columns
+        self._pairs = pairs
+        self._n_columns = n_columns + len(pairs)
         self._sources = np.concatenate([term.sources for term in terms])
         self._background = self._within([term.background for term in terms])
         decisions = [term.weight * term.model.decision(term.background) for term in terms]
@@ -132,18 +138,28 @@ class Game:
             parts.append(Z if limits is None else limits.apply(Z))
         return np.hstack(parts)
 
-    def values(self, rows: Sequence[Array]) -> tuple[Array, float]:
-        """Return the Shapley values, of shape (n_columns, n_outputs), and their error.
+    def values(self, rows: Sequence[Array]) -> tuple[Array, Array]:
+        """Return the Shapley values, of shape (n_rows, n_columns, n_outputs), and their errors.
 
-        The row is given as each model sees it, of shape (1, n_inputs). The error is three standard
-        errors of the least certain value; 0 if all are exact.
+        Rows are given as each model sees them, of shape (n_rows, n_inputs). The error is three
+        standard errors of the least certain value of a row; 0 if all are exact.
         """
-        (x,) = self._within(rows)
-        phi = np.zeros((self._n_columns, len(self.base)))
+        X = self._within(rows)
+        phi = np.zeros((len(X), self._n_columns, len(self.base)))
+        errors = np.zeros(len(X))
         for inputs, values in self._exact:
-            phi += values(x[inputs])
+            phi += values(X[:, inputs])
+        if self._walks:
+            for i, x in enumerate(X):
+                phi[i], errors[i] = self._add_walks(phi[i], x)
+        # A pair is a player whose value its columns share.
+        of_players = phi.swapaxes(0, 1)
+        return of_columns(of_players, self._pairs).swapaxes(0, 1), errors
+
+    def _add_walks(self, phi: Array, x: Array) -> tuple[Array, float]:
+        """Add the values of atoms without a formula to those of a row; return also the error."""
         players = np.unique(self._sources[differ(x, self._background)])
-        if not self._walks or len(players) == 0:
+        if len(players) == 0:
             return phi, 0.0
 
         def worth(moves: Integers) -> Array:
@@ -243,30 +259,25 @@ class _Atoms:
 
 
 def _trees(atoms: _Atoms) -> _Values:
-    nodes = nodes_of(atoms.rows)
-    depths = _kernels.check_trees(nodes, len(atoms.scale))
-
-    def values(x: Array) -> Array:
-        of_trees = shapley.of_trees(
-            nodes,
-            depths,
-            x,
-            atoms.background,
-            atoms.columns,
-            atoms.n_columns,
-        )
-        return of_trees.T @ atoms.coef / len(atoms.background)
-
-    return values
+    trees = shapley.TreesOverBackground(
+        walks.check_trees(nodes_of(atoms.rows), len(atoms.scale)),
+        atoms.background,
+        atoms.columns,
+        atoms.n_columns,
+    )
+    coef = np.ascontiguousarray(atoms.coef) / len(atoms.background)
+    return lambda X: trees.values(np.ascontiguousarray(X), coef)
 
 
 def _lines(atoms: _Atoms) -> _Values:
     slopes = atoms.parameters[:, :-1].T @ atoms.coef
     mean = atoms.background.mean(axis=0)
 
-    def values(x: Array) -> Array:
-        phi = np.zeros((atoms.n_columns, slopes.shape[1]))
-        np.add.at(phi, atoms.columns, (x - mean)[:, None] * slopes)
+    def values(X: Array) -> Array:
+        phi = np.zeros((len(X), atoms.n_columns, slopes.shape[1]))
+        added = (X - mean)[:, :, None] * slopes
+        for j, column in enumerate(atoms.columns):
+            phi[:, column] += added[:, j]
         return phi
 
     return values
@@ -275,37 +286,46 @@ def _lines(atoms: _Atoms) -> _Values:
 def _bells(atoms: _Atoms) -> _Values:
     """Products over columns; columns in which all rows agree are one constant factor."""
     order = np.argsort(atoms.columns, kind="stable")
-    centers = atoms.parameters[:, order].T
-    units = (0.5**0.5 / (atoms.parameters[:, -1:] * atoms.scale[order])).T
+    columns, numbers = np.unique(atoms.columns[order], return_inverse=True)
+    every = np.ones(len(order), bool)
+    centers = _padded(atoms.parameters[:, order]).T
+    units = _padded(0.5**0.5 / (atoms.parameters[:, -1:] * atoms.scale[order])).T
+    coef = _padded(atoms.coef)
     background = atoms.background[:, order]
 
-    def squares(X: Array, is_used: Flags) -> Array:
+    def factors(X: Array, is_used: Flags) -> Array:
+        """Return the factors of the columns of some inputs: (n_rows, n_used, n_atoms)."""
         gaps = X[:, is_used, None] - centers[is_used]
         gaps *= units[is_used]
-        return np.square(gaps, out=gaps)
+        np.square(gaps, out=gaps)
+        _, first = np.unique(numbers[is_used], return_index=True)
+        return np.exp(-np.add.reduceat(gaps, first, axis=1))
 
-    def values(x: Array) -> Array:
-        x = x[order]
-        is_other = differ(x, background)
+    n_entries = background.size * centers.shape[1]
+    known = factors(background, every) if n_entries <= _MOST_KNOWN else None
+
+    def values_of_row(x: Array) -> Array:
         phi = np.zeros((atoms.n_columns, atoms.coef.shape[1]))
-        columns = atoms.columns[order][is_other]
-        if len(columns) == 0:
+        players = np.unique(numbers[differ(x, background)])
+        if len(players) == 0:
             return phi
-        players, first = np.unique(columns, return_index=True)
-
-        def factors(X: Array) -> Array:
-            return np.exp(-np.add.reduceat(squares(X, is_other), first, axis=1))
-
-        same = np.exp(-squares(x[None, :], ~is_other).sum(axis=1)[0])
-        (of_x,) = factors(x[None, :])
-        size = max(1, _ENTRIES // (len(columns) * of_x.shape[1]))
+        is_used = np.isin(numbers, players)
+        (of_x,) = factors(x[None, :], every)
+        same = np.delete(of_x, players, axis=0).prod(axis=0)
+        size = max(1, _ENTRIES // (is_used.sum() * centers.shape[1]))
+        if known is not None:
+            size = len(background)
         for start in range(0, len(background), size):
-            others = factors(background[start : start + size])
-            of_products = shapley.of_products(of_x, others, *_rule(len(players)))
-            phi[players] += (same * of_products) @ atoms.coef
+            block = slice(start, start + size)
+            if known is None:
+                others = factors(background[block], is_used)
+            else:
+                others = known if is_used.all() else np.ascontiguousarray(known[:, players])
+            of_products = shapley.of_products(of_x[players], others, *_rule(len(players)))
+            phi[columns[players]] += (same * of_products) @ coef
         return phi / len(background)
 
-    return values
+    return lambda X: np.array(list(map(values_of_row, X[:, order])))
 
 
 def _planes(atoms: _Atoms) -> _Walk:
@@ -313,10 +333,11 @@ def _planes(atoms: _Atoms) -> _Walk:
     order = np.argsort(atoms.columns, kind="stable")
     # Where the inputs of each column begin.
     first = np.searchsorted(atoms.columns[order], np.arange(atoms.n_columns + 1))
-    weights = np.ascontiguousarray(atoms.parameters[:, order].T)
-    starts = atoms.background @ atoms.parameters[:, :-1].T + atoms.parameters[:, -1]
+    parameters = _padded(atoms.parameters)
+    weights = np.ascontiguousarray(parameters[:, order].T)
+    starts = atoms.background @ parameters[:, :-1].T + parameters[:, -1]
     background = np.ascontiguousarray(atoms.background[:, order])
-    coef = np.ascontiguousarray(atoms.coef.T)
+    coef = np.ascontiguousarray(_padded(atoms.coef).T)
 
     def walk(x: Array, moves: Integers) -> Array:
         n_rounds = len(moves) // len(background)
@@ -331,6 +352,11 @@ def _planes(atoms: _Atoms) -> _Walk:
         )
 
     return walk
+
+
+def _padded(rows: Array) -> Array:
+    """Append zeros to a multiple of LANES rows."""
+    return np.pad(rows, [(0, -len(rows) % shapley.LANES), (0, 0)])
 
 
 def _rows(atoms: _Atoms) -> _Walk:

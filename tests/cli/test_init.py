@@ -151,7 +151,7 @@ def test_what_cannot_be_used_is_said_in_a_sentence(
 def test_every_command_is_explained_with_examples_that_parse() -> None:
     found = dict(commands())
     assert list(found) == [
-        *("fit", "predict", "evaluate", "inspect", "report", "export", "compare"),
+        *("fit", "predict", "evaluate", "inspect", "report", "audit", "export", "compare"),
         *("playground", "datasets"),
     ]
     for name, parser in found.items():

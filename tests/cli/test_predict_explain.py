@@ -10,6 +10,7 @@ import pytest
 from sklearn.datasets import dump_svmlight_file
 
 from fcgboost import FCGBoostClassifier, load_model, save_model
+from fcgboost.training import progress
 from tests.suites.commands import GAUSS, read_exactly, run
 
 pytestmark = pytest.mark.xdist_group("cli")
@@ -111,6 +112,28 @@ def test_a_table_is_explained_column_by_column(
     expected = model.explain(read_exactly(few)[list(X)])
     assert list(parts(found)) == [f"contribution({name})" for name in X]
     np.testing.assert_allclose(parts(found), expected.values, atol=1e-12)
+
+
+def test_explanations_beyond_a_second_show_their_progress(
+    folder: Path,
+    few: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    command = ("predict", folder / "m.json", few, "--explain")
+    assert run(*command) == 0
+    silent = capsys.readouterr()
+    assert silent.err == ""
+    monkeypatch.setattr(progress, "_SILENCE", 0.0)
+    assert run(*command, "--batch", 5) == 0
+    shown = capsys.readouterr()
+    assert shown.out == silent.out
+    lines = [line.split("  ") for line in shown.err.splitlines()]
+    assert [line[:2] for line in lines if line[0] == "100 %"] == [
+        ["100 %", "5 of 5 rows"],
+        ["100 %", "4 of 4 rows"],
+    ]
+    assert all(line[2].endswith("s left") for line in lines)
 
 
 def test_without_a_background_the_command_says_how_to_give_one(

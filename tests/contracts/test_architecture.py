@@ -32,6 +32,7 @@ OPTIONAL = {
 # imported, so they are themselves imported inside the function that needs them.
 WRITTEN_IN_OPTIONAL = (
     "fcgboost.backends.dask",
+    "fcgboost.backends.torch.triton_forest",
     "fcgboost.backends.torch.triton_scores",
     "fcgboost.backends.torch.triton_trees",
     "fcgboost.cli.inputs",

@@ -45,7 +45,8 @@ def words_of(model: FCGBoostClassifier, X: Any) -> list[bytes]:
     arrays += [member.model.atoms for member in model.members_]
     arrays += [member.model.coef for member in model.members_]
     arrays += list(model.staged_decision_function(X))[-2:]
-    arrays += [getattr(model, "oof_decision_function_", np.zeros(0))]
+    for name in ("oof_decision_function_", "label_quality_"):
+        arrays.append(getattr(model, name, np.zeros(0)))
     return [np.asarray(getattr(array, "data", array)).tobytes() for array in arrays]
 
 

@@ -6,7 +6,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from benchmarks import few_rows, model_sizes, study_findings, study_members, study_scores
+from benchmarks import (
+    few_rows,
+    model_sizes,
+    study_categories,
+    study_findings,
+    study_members,
+    study_noise,
+    study_scores,
+)
 from benchmarks.data import make_rows
 from fcgboost import FCGBoostClassifier
 from paper.data.tables import LabelledFrame
@@ -97,6 +105,25 @@ def test_a_variant_of_one_kind_has_members_of_that_kind(variant: str, families: 
     assert {type(member.model.dictionary).__name__ for member in model.members_} == families
 
 
+def test_columns_of_categories_are_compared_on_the_same_rows(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(study_categories, "MOST_ROWS", 120)
+    small = study_categories.generate(7, 120)
+    assert (small.X.shape, small.X_test.shape) == ((120, 17), (120, 17))
+    assert study_categories.without_texts(small).X.shape == (120, 12)
+    noisy = study_categories.with_noise(small, 4)
+    assert noisy.X.shape == (120, 22)
+    assert set(noisy.X_test["noise 0"]) <= {f"level {i}" for i in range(4)}
+    monkeypatch.setattr(study_categories, "deal", lambda name, split: small)
+    options = ["--only", "generated", "--splits", "1", "2", "--variants", "without text"]
+    study_categories.main(options)
+    head, _, row = map(cells_of, capsys.readouterr().out.splitlines())
+    assert head == ["table", "AUC", "less without text"]
+    # Both splits are the same rows.
+    assert re.fullmatch(r"[+-]\d+\.\d{2} ± 0\.00 \(\d+\.\d{2} ×\)", row[2])
+
+
 def test_small_sets_give_the_table_of_members(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -117,3 +144,26 @@ def test_the_search_for_findings_takes_a_share_of_a_fit_and_says_what_it_found()
     frame = pd.DataFrame({"x": np.sin(np.arange(100)), "copy": y})
     said = study_findings.said(LabelledFrame(frame, y))
     assert [(finding.kind, finding.columns) for finding in said] == [("leak", ("copy",))]
+
+
+@pytest.mark.parametrize(("flips", "share"), [("clean", 0.0), ("surest", 0.15), ("uniform", 0.3)])
+def test_a_share_of_the_labels_of_a_pair_is_wrong(flips: str, share: float) -> None:
+    part = study_noise.pair(flips, seed=0)
+    side = np.sin(2.0 * part.X[:, 0]) * part.X[:, 1]
+    is_wrong = part.y != (side > 0.0)
+    assert is_wrong.mean() == pytest.approx(share, abs=0.03)
+    if flips == "surest":
+        assert abs(side[is_wrong]).min() >= abs(side[~is_wrong]).max()
+    assert (part.y_test == (np.sin(2.0 * part.X_test[:, 0]) * part.X_test[:, 1] > 0.0)).all()
+
+
+def test_accuracies_under_wrong_labels_are_printed(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(study_noise, "N_TEST", 200)
+    data = "simulation, outliers"
+    study_noise.main(["--data", data, "--methods", "compact", "SVC", "--seeds", "500"])
+    compact, svc = capsys.readouterr().out.splitlines()
+    assert cells_of(compact)[:2] == [data, "compact"]
+    assert 80.0 < float(cells_of(compact)[2].split()[0]) <= 100.0
+    assert cells_of(svc)[1] == "SVC"

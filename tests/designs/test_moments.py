@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from fcgboost.designs.moments import Frame, Moments, moments_of
+from fcgboost.threads import shared
 from tests.suites.strategies import Data, training_sets
 
 
@@ -48,6 +49,18 @@ def test_sums_are_those_of_rational_numbers(size: float) -> None:
             for w, x in zip(weights, X[:, j], strict=True)
         ]
         assert moments.variance[j] == pytest.approx(float(sum(squares) / total), rel=2e-15, abs=0)
+
+
+def test_threads_change_no_bit() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((3000, 700)).astype(np.float32)
+    weights = rng.random(3000)
+    one = vars(moments_of(X, weights))
+    with shared.ours(3):
+        three = vars(moments_of(X, weights))
+    for name, value in one.items():
+        np.testing.assert_array_equal(three[name], value)
+    np.testing.assert_allclose(one["mean"], np.average(X, axis=0, weights=weights), atol=1e-8)
 
 
 def test_a_constant_column_has_no_variance_and_a_tiny_weight_still_counts() -> None:

@@ -372,3 +372,49 @@ def test_rounding_splits_no_rows_of_one_residual():
         data = Data(rows, np.full(len(rows), rng.random()), np.ones(len(rows)), np.zeros(3, bool))
         tree = grow(data, depth=3, smoothing=0.0, min_leaf=1)
         assert nodes_of(tree[None])[0, 0, 0] == -1.0
+
+
+# Pairs
+
+
+def pair_data(seed: int, n: int = 1_500, n_columns: int = 40) -> Data:
+    """Give normal rows whose residual depends on the signs of columns 3 and 7 together."""
+    rng = np.random.default_rng(seed)
+    rows = rng.standard_normal((n, n_columns))
+    rows[rng.random(n) < 0.1, 5] = np.nan
+    residual = np.sign(rows[:, 3] * rows[:, 7]) * np.where(rng.random(n) < 0.3, -1.0, 1.0)
+    return Data(rows, residual, np.ones(n), np.zeros(n_columns, bool))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_pair_that_says_nothing_apart_begins_a_tree(seed: int) -> None:
+    data = pair_data(seed, n_columns=32)
+    nodes = grow(data, depth=2).reshape(-1, 4)
+    assert {int(feature) for feature in nodes[:3, 0]} == {3, 7}
+    # The first split is at a quartile, here the median, of its column.
+    assert np.abs(nodes[:3, 1]).max() < 0.2
+    values = TreeDictionary().evaluate(data.rows, nodes.reshape(1, -1), np.ones(32))[:, 0]
+    assert np.mean(np.sign(values) == np.sign(data.rows[:, 3] * data.rows[:, 7])) > 0.9
+
+
+def test_some_of_many_columns_are_looked_at_by_turns() -> None:
+    data = pair_data(0)
+    firsts = set()
+    for size in range(1, 30):
+        scaled = data._replace(residual=data.residual + 1e-6 * size)
+        firsts.add(int(grow(scaled, depth=2)[0]))
+    assert firsts & {3, 7}
+    assert firsts - {3, 7}
+
+
+def test_a_tree_begins_with_its_best_split_if_that_says_enough() -> None:
+    data = pair_data(1, n=400, n_columns=8)
+    additive = data._replace(residual=data.residual + 2.0 * (data.rows[:, 3] > 0.0))
+    np.testing.assert_array_equal(grow(additive, depth=3), naive_tree(additive, 3))
+
+
+def test_trees_with_corrected_leaves_do_not_look_at_pairs() -> None:
+    data = pair_data(2, n_columns=8)
+    expected = naive_tree(data, 1)[:2]
+    np.testing.assert_array_equal(grow(data, depth=1, corrects_leaves=True)[:2], expected)
+    assert (grow(data, depth=1)[:2] != expected).any()

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.base import clone
 
-from fcgboost import _kernels
+from fcgboost._kernels import walks
 from fcgboost.dictionaries import Sample
 from fcgboost.dictionaries import trees as trees_module
 from fcgboost.dictionaries.nodes import nodes_of
@@ -215,7 +215,8 @@ def test_rows_that_are_no_trees_are_refused(row) -> None:
 
 def test_padding_and_depths_are_found() -> None:
     nodes = nodes_of(make_trees(8))
-    np.testing.assert_array_equal(_kernels.check_trees(nodes, 4), np.arange(len(nodes)))
+    trees = walks.check_trees(nodes, 4)
+    np.testing.assert_array_equal(trees.depths, np.arange(len(nodes)))
 
 
 def test_copies_and_pickles_are_equal() -> None:

@@ -25,6 +25,7 @@ from tests.suites.export_cases import (
     ENSEMBLES,
     FAMILIES,
     FEW,
+    NOISES,
     OTHERS,
     PLAIN,
     PLAIN_ENSEMBLES,
@@ -37,6 +38,7 @@ from tests.suites.export_cases import (
     winners_of,
 )
 from tests.suites.export_tables import GAPS, TABLES, cells, cells_of, seen, table_of
+from tests.suites.marks import also
 
 each_precision = pytest.mark.parametrize("precision", ["double", "float"])
 MORE_WARNINGS = ["-Wconversion", "-Wdouble-promotion", "-Wshadow", "-Wundef", "-Wwrite-strings"]
@@ -168,6 +170,23 @@ def test_a_table_and_gaps_mean_what_they_mean_in_python(compiled, name: str) -> 
     decision = model.decision_function(X).reshape(found.decision.shape)
     np.testing.assert_allclose(found.decision, decision, rtol=0, atol=1e-12)
     assert (model.classes_[found.index] == model.predict(X)).all()
+
+
+@needs_compiler
+@pytest.mark.parametrize("name", NOISES)
+@pytest.mark.parametrize("precision", ["double", *also("float")])
+def test_a_correction_for_wrong_labels_is_compiled(compiled, name: str, precision: str) -> None:
+    model, X = case(name)
+    found = ask(compiled(name, precision), name, X, DTYPES[precision])
+    room = 1e-12 if precision == "double" else 1e-4
+    decision = model.decision_function(X).reshape(found.decision.shape)
+    np.testing.assert_allclose(found.decision, decision, rtol=room, atol=room)
+    proba = model.predict_proba(X)
+    np.testing.assert_allclose(found.proba, proba, rtol=0, atol=room)
+    ordered = np.sort(proba, axis=1)
+    is_clear = ordered[:, -1] - ordered[:, -2] > room
+    assert is_clear.mean() > 0.9
+    assert (model.classes_[found.index] == model.predict(X))[is_clear].all()
 
 
 def seen_as(name: str, X: Any, dtype: Any) -> list[np.ndarray]:

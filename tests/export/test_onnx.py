@@ -16,6 +16,7 @@ from tests.suites.export_cases import (
     CASES,
     ENSEMBLES,
     FAMILIES,
+    NOISES,
     OTHERS,
     PLAIN,
     PLAIN_ENSEMBLES,
@@ -38,6 +39,19 @@ def test_a_graph_is_sound_and_answers_as_python_does(name: str, input_type: str)
     check_predictions(name, input_type)
     if input_type == "double" and name in {**PLAIN, **OTHERS, **FAMILIES, **PLAIN_ENSEMBLES}:
         check_extremes(name)
+
+
+@pytest.mark.parametrize("name", NOISES)
+@pytest.mark.parametrize("input_type", ["float", "double"])
+def test_a_correction_for_wrong_labels_is_in_the_graph(name: str, input_type: str) -> None:
+    model, X = case(name)
+    onnx.checker.check_model(graph(name, input_type), full_check=True)
+    X = X.astype(DTYPES[input_type]).astype(np.float64)
+    found = run(name, X, input_type)
+    room = 1e-12 if input_type == "double" else 1e-6
+    np.testing.assert_allclose(found["decision"], model.decision_function(X), rtol=room, atol=room)
+    np.testing.assert_allclose(found["probabilities"], model.predict_proba(X), rtol=0, atol=room)
+    assert (found["label"] == model.predict(X)).all()
 
 
 @pytest.mark.parametrize("name", [*TABLES, *GAPS, *ENSEMBLES])
@@ -93,7 +107,7 @@ def check_extremes(name: str) -> None:
     "name",
     [
         *("gauss_4_cubed_hinge", "sparse_gauss", "categories", "categories_255"),
-        *("union", "gaps_3", *TABLES, *GAPS, *ENSEMBLES),
+        *("union", "gaps_3", *TABLES, *GAPS, *ENSEMBLES, *NOISES),
     ],
 )
 def test_another_interpreter_agrees(name: str) -> None:

@@ -26,6 +26,10 @@ COMMANDS = {
     "inspect": "inspect model.json --top 3",
     "compare": "compare train.csv --target churned --method 'logistic regression'",
     "report": "report model.json test.csv --out report.html",
+    "audit": (
+        "audit train.csv --target churned --set dictionary=gauss --set cv=3 --keep id --top 5 "
+        "--out suspects.csv --report audit.html"
+    ),
     "export": "export model.json --to c --out model.h",
     "predict": "predict model.json test.csv --out predictions.csv",
 }
@@ -40,6 +44,8 @@ FAULTS = {
     "a damaged model": "inspect damaged.json",
     "a column is missing": "predict model.json few.csv",
     "labels that no model knows": "evaluate model.json strange.csv",
+    "a mark that says nothing": "audit train.csv --target churned --trusted town",
+    "rows without a group": "audit train.csv --target churned --groups town",
 }
 #: Figures are the business of other tests, and may differ in their last digits elsewhere.
 _NUMBER = re.compile(r"[-−+]?\d+([.,]\d+)*(e[-+]?\d+)?")
@@ -114,6 +120,7 @@ def texts(folder: Path) -> Iterator[tuple[str, str]]:
             for name, command in COMMANDS.items():
                 yield name, without_numbers(said(shlex.split(command)))
             yield "page", page_text(folder / "report.html")
+            yield "page-audit", page_text(folder / "audit.html")
             faults = [f"{name}\n{said(shlex.split(command))}" for name, command in FAULTS.items()]
             yield "faults", "\n".join(faults)
     finally:
@@ -134,7 +141,14 @@ def page_text(path: Path) -> str:
 
 def names() -> list[str]:
     """Return the names of all texts."""
-    return ["help", *(f"help-{name}" for name in command_names()), *COMMANDS, "page", "faults"]
+    return [
+        "help",
+        *(f"help-{name}" for name in command_names()),
+        *COMMANDS,
+        "page",
+        "page-audit",
+        "faults",
+    ]
 
 
 def stored(name: str) -> str:

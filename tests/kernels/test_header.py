@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from fcgboost import _kernels
-from fcgboost._kernels import forest, header, rounds, shapley
+from fcgboost._kernels import forest, header, rounds, shapley, walks
 from fcgboost.dictionaries.bins import bin_rows
 from tests.suites.compilers import compile_c, needs_compiler
 
@@ -77,10 +77,9 @@ def test_only_these_sizes_are_left_to_the_caller():
         *(f"fcg_split_rows {name}" for name in ("slots", "splits", "histograms")),
         "fcg_take_rows X",
         "fcg_take_rows taken",
+        "fcg_add_up X",
         "fcg_walk X",
         "fcg_walk_to_leaves X",
-        "fcg_walk_to_leaves numbers",
-        "fcg_walk_to_leaves tree",
         "fcg_write_tree splits",
         "fcg_write_tree totals",
     }
@@ -229,10 +228,10 @@ def short_first(last=2):
         np.array([[1, 3]]),
         np.arange(last + 1),
         np.zeros((1, 2)),
-        np.zeros((2, 4)),
-        np.zeros((1, 4)),
+        np.zeros((2, 8)),
+        np.zeros((1, 8)),
         0,
-        np.zeros((1, 4)),
+        np.zeros((1, 8)),
     )
 
 
@@ -247,16 +246,16 @@ def short_first(last=2):
         (lambda: forest.Forest(5).append(np.zeros(4), 2), "codes needs 5"),
         (lambda: forest.Forest(5).sums([np.zeros(4)]), "r needs 5"),
         (
-            lambda: _kernels.walk_to_leaves(
-                np.zeros((5, 1)), np.zeros((1, 4)), 1, np.zeros(2, np.uint16)
+            lambda: walks.walk_to_leaves(
+                np.zeros((5, 1)),
+                walks.check_trees(np.array([[[-1.0, 0.0, 0.0, 0.0]] * 2]), 1),
+                np.zeros(1, np.uint16),
             ),
-            "nodes needs 8",
+            "numbers needs 2",
         ),
         (
-            lambda: _kernels.walk_to_leaves(
-                np.zeros((5, 1)), np.zeros((0, 4)), 0, np.zeros(0, np.uint16)
-            ),
-            "numbers needs 1",
+            lambda: walks.add_up(walks.Sum(n_features=2), np.zeros((5, 1))),
+            "1 features, not 2",
         ),
         (lambda: rounds.plan_tree(0, np.zeros(0), np.zeros(0, np.int64)), "gains needs 1"),
         (lambda: rounds.plan_tree(0, np.zeros(3), np.zeros(2, np.int64)), "children needs 3"),

@@ -15,7 +15,7 @@ def test_a_wide_product_is_exact():
     classifier = FCGBoostClassifier("gauss", max_iter=10, random_state=0).fit(X, y)
     background = X[:3]
     game = Game([Term(classifier.model_, 1.0, background, np.arange(90))], 90)
-    found, _ = game.values([X[5:6]])
+    (found,), _ = game.values([X[5:6]])
     # The integral over t by a rule of many more points.
     points, weights = np.polynomial.legendre.leggauss(200)
     centers, widths = classifier.atoms_[:, :-1], classifier.atoms_[:, -1:]

@@ -9,9 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fcgboost import _kernels
+from fcgboost import GaussDictionary, ReluDictionary, SigmoidDictionary, _kernels
+from fcgboost._kernels import walks
 from fcgboost.selection.gain import CONSTANTS
+from fcgboost.sums import sum_of
 from tests.suites.compilers import load_builder
+from tests.test_sums import summand_of
 
 ROOT = Path(__file__).parents[2]
 SOURCES = ROOT / "src" / "fcgboost" / "_kernels"
@@ -20,9 +23,11 @@ SUITES = (
     "tests/dictionaries/test_trees.py",
     "tests/kernels/test_forest.py",
     "tests/kernels/test_init.py",
+    "tests/kernels/test_walks.py",
     "tests/selection/test_learned.py",
     "tests/solvers/test_newton.py",
     "tests/test_shapley.py",
+    "tests/test_sums.py",
 )
 
 
@@ -66,6 +71,9 @@ def results():
         rows = _kernels.in_blocks(X)
         yield _kernels.propose(search, rows, residual, weights, (0.1, 1000.0, True), 5)
     yield _kernels.gauss_values(X, X[:3].copy(), np.full((3, 7), 0.3))
+    for family in (ReluDictionary(), SigmoidDictionary(), GaussDictionary()):
+        rows = np.abs(rng.normal(size=(21, 8)))
+        yield walks.add_up(sum_of([summand_of(family, rows, np.ones((1, 21)))]), X)
     yield _kernels.fingerprint(X, np.arange(7, dtype=np.uint64)).astype(np.float64)
     # BLAS is the same one for both.
     A, y = rng.normal(size=(9, 500)), rng.choice([-1.0, 1.0], 500)

@@ -337,3 +337,10 @@ def test_a_byte_order_mark_alone_is_an_empty_file(tmp_path) -> None:
     path.write_bytes(b"\xef\xbb\xbf")
     with pytest.raises(ValueError, match=r"a\.csv is empty"), open_rows(path):
         pass
+
+
+def test_lines_of_rows_are_counted_below_a_title(tmp_path, capsys) -> None:
+    path = put(tmp_path, "a.csv", 'Sales\n\na,b,y\n1,2,x\n\n3,"4\n5",z\n6,7,x\n')
+    with open_rows(path) as rows:
+        assert list(rows.lines()) == [4, 6, 8]
+    assert capsys.readouterr().err == ("The names of the columns are below the title 'Sales'.\n")

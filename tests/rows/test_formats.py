@@ -278,3 +278,56 @@ def test_rows_come_from_the_standard_input(monkeypatch) -> None:
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"a,y\n1,p\n2\n")))
     with pytest.raises(ValueError, match=r"^standard input, row 2: expected 2 fields"):
         read(Path("-"))
+
+
+def lines(path: Path, **options: str) -> list[int]:
+    with open_rows(path, **options) as rows:
+        rows.read()
+        return list(rows.lines())
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a,b\n1,2\n3,4\n", [2, 3]),
+        ("a,b\r\n1,2\r\n3,4", [2, 3]),
+        ("a,b\r1,2\r3,4\r", [2, 3]),
+        ("\n\na,b\n\n1,2\n\n\n3,4\n\n", [5, 8]),
+        ('a,b\n"x\ny\r\nz",2\n3,4\n', [2, 5]),
+        ('a,"b\nc"\n1,"2 ""\n"""\n3,4\n', [3, 5]),
+        ('a,b\n1,it"s\n3,4\n', [2, 3]),
+        ("\ufeffa;b\n1;2\n3;4\n", [2, 3]),
+    ],
+)
+@pytest.mark.parametrize("kind", ["plain", "packed", "utf-16"])
+def test_rows_of_text_have_the_lines_at_which_they_begin(tmp_path, text, expected, kind) -> None:
+    content = text.encode("utf-8" if kind != "utf-16" else "utf-16")
+    path = put(tmp_path, "t.csv", gzip.compress(content) if kind == "packed" else content)
+    assert lines(path) == expected
+
+
+def test_lines_that_cannot_be_told_are_fewer_than_rows(tmp_path) -> None:
+    long = "x" * 200_000  # too long for the csv module
+    assert lines(put(tmp_path, "t.csv", f"a,b\n1,2\n{long},4\n5,6\n")) == [2]
+
+
+def test_rows_of_sheets_and_sparse_rows_have_lines(tmp_path) -> None:
+    from openpyxl import Workbook
+
+    book = Workbook()
+    for line in [[], ["a", "b"], [1, 2], [], [3, 4]]:
+        book.active.append(line)
+    book.save(tmp_path / "t.xlsx")
+    assert lines(tmp_path / "t.xlsx") == [3, 5]
+    text = "# made by hand\n1 1:2\n\n0 2:1 # a remark\n1\n"
+    assert lines(put(tmp_path, "t.svm", text)) == [2, 4, 5]
+
+
+@pytest.mark.parametrize("format", TABLES)
+def test_an_opened_file_can_be_read_twice(tmp_path, format) -> None:
+    path = write(tmp_path / f"rows.{format}", mixed_frame())
+    with open_rows(path) as rows:
+        first, _ = rows.read()
+        assert_frame_equal(rows.read()[0], first)
+        has_lines = "csv" in format or "tsv" in format
+        assert len(rows.lines()) == (50 if has_lines else 0)

@@ -312,8 +312,20 @@ FAMILIES: dict[str, Callable[[], Case]] = {
     "union_sparse": lambda: sparse_rows(union(), 2, fit_intercept=False, max_iter=12),
     "ranges": lambda: plain(parts_of_rows(), 3, 5, max_iter=15, clip=2.0),
     "far_ranges": lambda: far(parts_of_rows(), n_features=5, max_iter=12, fit_intercept=False),
+    "huber": lambda: plain("gauss", loss="modified_huber"),
     "auto": lambda: plain("auto", 3, 5, max_iter=12),
     "compact": lambda: plain("compact", 2, 5, max_iter=12),
+}
+NOISE = np.array([[0.8, 0.2, 0.0], [0.1, 0.7, 0.2], [0.05, 0.15, 0.8]])
+#: Labels are wrong: what a model says is about the true classes.
+NOISES: dict[str, Callable[[], Case]] = {
+    "noise": lambda: plain("gauss", label_noise=[[1.0, 0.0], [0.4, 0.6]]),
+    "noise_3": lambda: plain("relu", 3, label_noise=NOISE),
+    "noise_squares": lambda: plain(
+        "gauss", loss="cubed_hinge", label_noise=[[0.9, 0.1], [0.3, 0.7]]
+    ),
+    "noise_link": lambda: plain("auto", 2, 5, label_noise=[[0.7, 0.3], [0.1, 0.9]]),
+    "noise_link_3": lambda: plain("fast", 3, 5, label_noise=NOISE),
 }
 LABELS: dict[str, Callable[[], Case]] = {
     "label_text": lambda: labelled(["no", "yes"]),
@@ -391,7 +403,7 @@ OFFSETS = {
 @cache
 def case(name: str) -> Case:
     """Give a case, fitted once."""
-    return {**CASES, **OFFSETS}[name]()
+    return {**CASES, **NOISES, **OFFSETS}[name]()
 
 
 def n_outputs_of(model: Any) -> int:

@@ -12,6 +12,7 @@ from fcgboost.tables.cells import is_missing, text_of
 from fcgboost.tables.columns import level_codes
 from fcgboost.tables.dates import part_of_date
 from fcgboost.tables.inputs import encode
+from fcgboost.tables.pairs import Pair
 
 
 class Case(NamedTuple):
@@ -60,8 +61,10 @@ def cells(model: Any, X: Any, dtype: Any) -> np.ndarray:
     """Give the numbers that rows of a table are read as: values, parts of dates and codes."""
     numbers = read(model, X, dtype).T
     columns = []
-    for j, part in record_of(model).cells:
-        if part == "level":
+    for j, part, second in record_of(model).cells:
+        if part == "pair":
+            columns.append(Pair.of(model.columns_, j, second).codes(numbers.T))
+        elif part == "level":
             columns.append(level_codes(numbers[j], len(model.columns_[j].levels)))
         else:
             columns.append(numbers[j] if part == "value" else part_of_date(part, numbers[j]))
@@ -167,6 +170,16 @@ def texts(dictionary: Any) -> Case:
     return Case(model, wide_rows(200, 1, is_new=True)[columns])
 
 
+def paired(dictionary: Any, n_classes: int) -> Case:
+    """Fit where combinations of levels decide."""
+    rows = table_rows(400, 0)
+    is_same = (rows["label"] == "yes") == (rows["sex"] == "f")
+    classes = np.where(is_same, np.arange(400) % (n_classes - 1), n_classes - 1)
+    model = FCGBoostClassifier(dictionary, max_iter=8, random_state=0).fit(rows, classes)
+    assert all(member.pairs for member in model.members_)
+    return Case(model, table_rows(200, 1, is_new=True))
+
+
 def numbers(dictionary: Any, share: float, n_classes: int = 2, **parameters: Any) -> Case:
     """Fit on an array, a share of whose numbers is missing; many are, in later rows."""
     rng = np.random.default_rng(5)
@@ -201,6 +214,8 @@ TABLES: dict[str, Callable[[], Case]] = {
     "whole_gauss_2": lambda: whole("gauss", 2),
     "whole_forest_3": lambda: whole("auto", 3, 10_000, max_iter=3),
     "texts_auto": lambda: texts("auto"),
+    "paired_auto": lambda: paired("auto", 2),
+    "paired_relu_3": lambda: paired("relu", 3),
     "listed_auto": lambda: listed("auto"),
     "listed_tree": lambda: listed("tree"),
 }

@@ -34,7 +34,8 @@ def brute_force(members, x, background):
 
 def values_of(members, game, x):
     """Return the Shapley values of a row, and their error."""
-    return game.values([np.asarray(encode(member.inputs, x[None])) for member in members])
+    values, errors = game.values([np.asarray(encode(member.inputs, x[None])) for member in members])
+    return values[0], errors[0]
 
 
 def check(classifier, X, rows=(0, 1, 2), n_background=20, tolerance=1e-12):

@@ -21,7 +21,8 @@ from fcgboost.checks import check_rows
 from fcgboost.dictionaries import ReluDictionary, TreeDictionary
 from fcgboost.tables import CategoryColumn, NumberColumn
 from fcgboost.tables.dates import part_of_date
-from fcgboost.tables.inputs import LevelFacts, column_facts, learn_inputs
+from fcgboost.tables.inputs import facts_of, learn_inputs
+from fcgboost.tables.levels import LevelFacts
 from fcgboost.training.dataset import DataSet
 from tests.suites.frames import kinds, small
 
@@ -250,25 +251,37 @@ def test_unseen_levels_count_as_missing() -> None:
     assert np.isfinite(model.decision_function(gone)).all()
 
 
-def test_rare_levels_share_a_code_in_trees_and_there_may_be_thousands() -> None:
-    levels = tuple(f"{i:03}" for i in range(300))
-    counts = np.arange(300.0)
-    facts = LevelFacts(np.zeros((301, 5, 2)))
-    facts.sums[:300, 0, 0] = counts
-    facts.sums[299, 0, 1] = 1.0
-    column = CategoryColumn("a", levels)
-    inputs = learn_inputs(TreeDictionary(), [column], [facts], np.zeros((1, 1)), "xy")
+def learned(dictionary, columns, rows, labels="xy"):
+    """Give the inputs learned from rows, and the facts that encode these."""
+
+    def ask(origins):
+        return facts_of(origins, rows, len(labels))
+
+    return learn_inputs(dictionary, columns, ask, rows.X[:1], labels)
+
+
+def test_rare_levels_share_a_code_in_trees() -> None:
+    counts = [0, 9, 4, 30, 2]
+    levels = np.repeat(np.arange(5.0), counts)
+    y = np.arange(45) % 2
+    rows = DataSet.of(np.column_stack([levels, np.arange(45.0)]), y, np.ones(45))
+    columns = [CategoryColumn("a", tuple("vwxyz")), NumberColumn("b")]
+    inputs, _ = learned(TreeDictionary(), columns, rows)
     *codes, gap = inputs.columns[0].outputs[-1].numbers
-    is_own = counts >= 100.0
-    assert np.array(codes)[is_own].tolist() == list(range(np.count_nonzero(is_own)))[::-1]
-    assert set(np.array(codes)[~is_own][1:]) == {np.count_nonzero(is_own)}
+    assert codes[1:] == [1.0, 2.0, 0.0, 2.0]
     # A level that no row has counts as missing.
     assert codes[0] == gap == -1.0
-    facts.sums[:300, 0, 0] += 100.0
-    inputs = learn_inputs(TreeDictionary(), [column], [facts], np.zeros((1, 1)), "xy")
-    codes = np.array(inputs.columns[0].outputs[-1].numbers[:-1])
-    assert sorted(set(codes)) == list(range(255))
-    assert np.count_nonzero(codes == 254) == 300 - 254
+
+
+def test_trees_tell_only_the_most_frequent_of_many_levels_apart() -> None:
+    counts = [*[90] * 28, 120, 500, 400]
+    levels = np.repeat(np.arange(31.0), counts)
+    n = len(levels)
+    rows = DataSet.of(np.column_stack([levels, np.arange(n)]), np.arange(n) % 2, np.ones(n))
+    columns = [CategoryColumn("a", tuple(f"{i:02}" for i in range(31))), NumberColumn("b")]
+    inputs, _ = learned(TreeDictionary(), columns, rows)
+    # One has a hundred rows, but less than a twentieth of all.
+    assert inputs.columns[0].outputs[-1].numbers == (*[2.0] * 29, 0.0, 1.0, -1.0)
 
 
 # Nothing leaks
@@ -284,8 +297,8 @@ def test_statistics_of_a_row_do_not_see_its_label() -> None:
     levels, codes = rng.integers(n_levels, size=n).astype(float), rng.integers(3, size=n)
     rows = DataSet.of(levels[:, None], codes, np.ones(n))
     column = CategoryColumn("a", tuple(f"{i:02}" for i in range(n_levels)))
-    before = column_facts([column], rows, 3)
-    inputs = learn_inputs(ReluDictionary(), [column], before, levels[:, None], "abc")
+    before = facts_of([column], rows, 3)
+    inputs, _ = learned(ReluDictionary(), [column], rows, "abc")
     own = inputs.encode_training(rows.X, rows.row_hashes, {0: before[0]})
     assert own.shape == (n, 2)
     # All labels of one part of the rows change: statistics of that part move by the prior alone.
@@ -311,8 +324,8 @@ def test_facts_of_parts_add_up() -> None:
     ]
     rows = DataSet.of(values, rng.integers(2, size=60), rng.random(60))
     parts = [rows.take(np.arange(60) % 3 == i) for i in range(3)]
-    first, second, third = (column_facts(columns, part, 2) for part in parts)
-    whole = list(column_facts(columns, rows, 2))
+    first, second, third = (facts_of(columns, part, 2) for part in parts)
+    whole = list(facts_of(columns, rows, 2))
     found = [one + other + last for one, other, last in zip(first, second, third, strict=True)]
     np.testing.assert_allclose(found[0].sums, whole[0].sums, rtol=1e-14)
     assert found[1:] == whole[1:]

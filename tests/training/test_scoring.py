@@ -13,6 +13,7 @@ from sklearn.metrics import make_scorer
 
 from fcgboost import FCGBoostClassifier, SquaredHinge, threads
 from fcgboost.calibration import PowerLink, labels_of, probabilities_of
+from fcgboost.threads import shared
 from fcgboost.training.scoring import Metric, PrecomputedClassifier, _quiet, make_sums
 from tests.suites.strategies import simulation
 
@@ -56,6 +57,23 @@ def test_steps_are_scored_by_the_classes_that_are_predicted() -> None:
     assert sums(np.array([[0.0], [0.0], [1e-300]])) == 5.0
     sums = make_sums(codes, 3, counts, is_smoothed=False)
     assert sums(np.array([[1.0, 1.0, 0.0], [0.0, 1.0, 1.0], [0.0, 0.0, 0.0]])) == 3.0
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_many_rows_are_scored_in_blocks_by_any_number_of_threads(n_classes: int) -> None:
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, n_classes, 150_000)
+    decision = rng.standard_normal((150_000, 1 if n_classes == 2 else n_classes))
+    counts = rng.random(150_000)
+    halves = np.split(np.arange(150_000), 2)
+    sums = make_sums(codes, n_classes, counts, is_smoothed=True)
+    one = sums(decision)
+    with shared.ours(3):
+        assert sums(decision) == one
+    parts = [
+        make_sums(codes[i], n_classes, counts[i], is_smoothed=True)(decision[i]) for i in halves
+    ]
+    assert one == pytest.approx(sum(parts))
 
 
 def test_a_loss_beside_hits_is_that_of_an_output_and_never_of_what_is_right() -> None:

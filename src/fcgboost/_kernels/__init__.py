@@ -172,14 +172,14 @@ class HingeSums:
     The storage has shape (room, n_rows); y and shares are m-vectors.
     """
 
-    def __init__(self, storage: Array, y: Array, shares: Array, is_hinge: bool = True) -> None:
+    def __init__(self, storage: Array, y: Array, shares: Array, bend: float = np.inf) -> None:
         self._y = np.ascontiguousarray(y)
         #: Values, slopes and curvatures at the point of the sums.
         self._rows = np.zeros((3, len(y)))
         self._blas = _blas()
         self._held = _Columns(
             m=len(y),
-            is_hinge=is_hinge,
+            bend=bend,
             blas=ctypes.addressof(self._blas),
         )
         for name, array in zip("fgh", self._rows, strict=True):
@@ -296,19 +296,19 @@ class HingeSums:
 
 
 def square_terms(
-    is_hinge: bool,
+    bend: float,
     f: Array,
     y: Array,
     shares: Array,
 ) -> tuple[Array, Array, Array]:
-    """Return the losses r^2, slopes and curvatures, times the shares.
+    """Return the losses, slopes and curvatures, times the shares.
 
-    The shortfall r is y - f, for the hinge 0 beyond the margin.
+    With a bend of 0 the loss is the square, else a squared hinge with linear tails from there on.
     """
     losses, slopes, curvatures = np.empty((3, len(f)))
     library().fcg_terms(
         len(f),
-        is_hinge,
+        bend,
         f,
         y,
         shares,
@@ -375,7 +375,7 @@ def propose(
     return atoms
 
 
-def _as_read(rows: Array) -> tuple[bool, Array]:
+def as_read(rows: Array) -> tuple[bool, Array]:
     """Return whether rows are read in single precision, and these rows."""
     is_single = rows.dtype == np.float32
     # Rows that came from another process need not be aligned.
@@ -386,7 +386,7 @@ def code_rows(bins: Bins, rows: Array) -> tuple[NDArray[np.uint8], NDArray[np.ui
     """Return the codes of rows, and for each column, whether its features clash."""
     if rows.shape[1] != len(bins.column):
         raise ValueError(f"There are {rows.shape[1]} columns, and bins of {len(bins.column)}.")
-    is_single, rows = _as_read(rows)
+    is_single, rows = as_read(rows)
     n_columns = bins.n_columns
     codes = np.empty((len(rows), n_columns), np.uint8)
     clashes = np.zeros(n_columns, np.uint8)
@@ -453,74 +453,10 @@ def grow_tree(
     return nodes[: checked(n_nodes)].flatten()
 
 
-def check_trees(nodes: Array, n_features: int) -> Rows:
-    """Return the depths of trees; raise a ValueError for an invalid node."""
-    n_trees, n_nodes = nodes.shape[:2]
-    if n_nodes == 0:
-        raise ValueError("A row without nodes is not a tree.")
-    levels = np.empty(n_nodes, dtype=np.int64)
-    depths = np.empty(n_trees, dtype=np.int64)
-    bad = library().fcg_check_trees(
-        n_trees,
-        n_nodes,
-        nodes,
-        n_features,
-        levels,
-        depths,
-    )
-    if bad >= 0:
-        raise ValueError(
-            f"A row is not a tree over {n_features} features: node {bad % n_nodes} is "
-            f"{nodes.reshape(-1, 4)[bad].tolist()}."
-        )
-    return depths
-
-
-def walk(X: Array, nodes: Array, depths: Rows) -> Array:
-    """Return the values of checked trees at rows, of shape (n_rows, n_trees)."""
-    values = np.empty((len(X), len(nodes)))
-    is_single, X = _as_read(X)
-    library().fcg_walk(
-        *nodes.shape[:2],
-        nodes,
-        depths,
-        *X.shape,
-        is_single,
-        X,
-        values,
-    )
-    return values
-
-
-def walk_to_leaves(
-    X: Array,
-    nodes: Array,
-    depth: int,
-    numbers: NDArray[np.uint16],
-) -> NDArray[np.uint16]:
-    """Return the leaf number of each row in one checked tree, given those of the nodes."""
-    check_sizes(
-        numbers=(numbers, 1),
-        nodes=(nodes, 4 * len(numbers)),
-    )
-    leaves = np.empty(len(X), np.uint16)
-    is_single, X = _as_read(X)
-    library().fcg_walk_to_leaves(
-        depth,
-        nodes,
-        *X.shape,
-        is_single,
-        X,
-        numbers,
-        leaves,
-    )
-    return leaves
-
-
 def fingerprint(X: Array, columns: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Return a hash per row, from the hashes of the columns."""
     hashes = np.empty(len(X), dtype=np.uint64)
-    is_single, X = _as_read(X)
+    is_single, X = as_read(X)
     library().fcg_fingerprint(
         *X.shape,
         is_single,

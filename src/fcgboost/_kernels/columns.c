@@ -285,15 +285,17 @@ static void look_at_part(void *context, int64_t part) {
     int64_t start = part * all->size, end = end_of(all, part), n = 0, n_active = 0;
     for (int64_t i = start; all->x && i < end; i++) f[i] = c->f[i] + all->length * all->x[i];
     for (int64_t i = start; i < end; i++) {
-        double r = fcg_shortfall(c->is_hinge, y[i], f[i]);
-        losses[i] = r * r;
-        g[i] = shares[i] * (-2.0 * r);
-        h[i] = shares[i] * fcg_curvature(c->is_hinge, r);
+        double r = fcg_shortfall(c->bend, y[i], f[i]), s = fcg_bent(c->bend, r);
+        losses[i] = s * (2.0 * r - s);
+        g[i] = shares[i] * (-2.0 * s);
+        h[i] = shares[i] * fcg_curvature(c->bend, r);
     }
     all->risk[part] = dot(end - start, shares + start, losses + start);
     for (int64_t i = start; i < end; i++) {
         to->changed[start + n] = i;
-        n += h[i] != c->h[i], n_active += h[i] > 0.0;
+        /* From the tail to beyond the margin the slope changes alone. */
+        n += h[i] != c->h[i] || (h[i] == 0.0 && g[i] != c->g[i]);
+        n_active += h[i] > 0.0;
     }
     all->n_changed[part] = n;
     all->n_active[part] = n_active;

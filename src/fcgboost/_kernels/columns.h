@@ -14,7 +14,7 @@ enum { FCG_UPDATES = 64 };
 typedef struct {
     double *coef, *gradient;      /* (k,) */
     double *f, *g, *h, *rest;     /* (m,) */
-    int64_t n_changed, *changed;  /* rows whose curvature differs */
+    int64_t n_changed, *changed;  /* rows whose curvature or slope in the tail differs */
     double *rows;                 /* their columns, (k, n_changed); NULL if sums are recomputed */
     double risk;
 } point;

@@ -125,7 +125,7 @@ class Forest:
 
     def terms(
         self,
-        is_hinge: bool,
+        bend: float,
         added: Array,
         f: Array,
         y: Array,
@@ -142,7 +142,7 @@ class Forest:
         sums = np.empty((n_vectors, n_sums))
         status = library().fcg_leaf_terms(
             self._held,
-            is_hinge,
+            bend,
             added,
             y,
             shares,

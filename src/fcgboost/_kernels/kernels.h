@@ -69,10 +69,10 @@ typedef struct {
     void (*pocon)(char *, int *, double *, int *, double *, double *, double *, int *, int *);
 } fcg_blas;
 
-/* The columns of one output, and the squared hinge or the square at the last point evaluated. */
+/* The columns of one output, and the loss at the last point evaluated. */
 typedef struct {
     int64_t m, k, room;       /* rows, columns, and the capacity for columns */
-    int64_t is_hinge;
+    double bend; /* the loss, as in loss.h */
     const double *A;          /* (room, m): one column after the other */
     const double *y, *shares; /* (m,) */
     double *f, *g, *h;        /* (m,): values, slopes and curvatures, both times the shares */
@@ -173,6 +173,7 @@ typedef struct {
     double min_leaf, smoothing, peak;
     double unit;      /* the unit of weight; 0: `fcg_grow_tree` determines it */
     int64_t is_exact; /* whether all weights are multiples of it */
+    int64_t looks_ahead; /* whether a pair of features may decide the first split */
 } fcg_tree_rules;
 
 /* Grow a tree. Writes to `nodes`, which has room for max_nodes entries of four numbers, the nodes,
@@ -258,14 +259,14 @@ FCG_API int32_t fcg_leaf_products(const fcg_forest *forest, double constant,
                                   const double values[forest->n_leaves],
                                   const double h[forest->n_rows],
                                   double sums[1 + forest->n_leaves]);
-/* Write the losses r^2 at values f, their slopes and curvatures, all times the shares, where r is
- * y - f or, if is_hinge, 0 beyond the margin. */
-FCG_API void fcg_terms(int64_t n, int32_t is_hinge, const double f[n], const double y[n],
+/* Write the losses at values f, their slopes and curvatures, all times the shares; `bend` names the
+ * loss as in loss.h. */
+FCG_API void fcg_terms(int64_t n, double bend, const double f[n], const double y[n],
                        const double shares[n], double losses[n], double slopes[n],
                        double curvatures[n]);
 /* Add leaf values to f, write the losses, slopes and curvatures there, (3, n_rows), as fcg_terms
  * does, and the sums of the last n_vectors of them, 2 or 3, as fcg_leaf_sums does. */
-FCG_API int32_t fcg_leaf_terms(const fcg_forest *forest, int32_t is_hinge,
+FCG_API int32_t fcg_leaf_terms(const fcg_forest *forest, double bend,
                                const double values[forest->n_leaves],
                                const double y[forest->n_rows], const double shares[forest->n_rows],
                                double f[forest->n_rows], double terms[3 * forest->n_rows],
@@ -285,35 +286,87 @@ typedef struct {
     double feature, value, left, kind;
 } fcg_node;
 
-/* Write the depths of trees; `levels` is work space for n_nodes numbers. Returns -1, or the number
- * of the first reachable node that sends rows to no valid node, or to one with another parent. */
+/* The same node as rows descend from it. A leaf has its own number as left. How another one splits
+ * is a sum: SPLITS; MISSING, missing values go right; SET, it has a set of categories; and FEATURE
+ * times the feature. */
+enum { FCG_SPLITS = 1, FCG_MISSING = 2, FCG_SET = 4, FCG_FEATURE = 8 };
+typedef struct {
+    double value;
+    int32_t how, left;
+} fcg_branch;
+
+/* Write the depths of trees, and their nodes as branches; `levels` is work space for n_nodes
+ * numbers. Returns -1, or the number of the first reachable node that sends rows to no valid node,
+ * or to one with another parent. */
 FCG_API int64_t fcg_check_trees(int64_t n_trees, int64_t n_nodes,
                                 const fcg_node nodes[n_trees * n_nodes], int64_t n_features,
-                                int64_t levels[n_nodes], int64_t depths[n_trees]);
+                                int64_t levels[n_nodes], int64_t depths[n_trees],
+                                fcg_branch branches[n_trees * n_nodes]);
 /* Write the values of checked trees at rows of single or double precision, of shape (n_rows,
  * n_trees). */
 FCG_API void fcg_walk(int64_t n_trees, int64_t n_nodes, const fcg_node nodes[n_trees * n_nodes],
-                      const int64_t depths[n_trees], int64_t n_rows, int64_t n_features,
-                      int32_t is_single, const void *X, double values[n_rows * n_trees]);
+                      const fcg_branch branches[n_trees * n_nodes], int64_t n_rows,
+                      int64_t n_features, int32_t is_single, const void *X,
+                      double values[n_rows * n_trees]);
 /* Write the leaf number of each row in one tree; `numbers` has one for each node. */
-FCG_API void fcg_walk_to_leaves(int64_t depth, const fcg_node tree[], int64_t n_rows,
+FCG_API void fcg_walk_to_leaves(int64_t n_nodes, const fcg_node tree[n_nodes],
+                                const fcg_branch branches[n_nodes], int64_t n_rows,
                                 int64_t n_features, int32_t is_single, const void *X,
-                                const uint16_t numbers[], uint16_t leaves[n_rows]);
+                                const uint16_t numbers[n_nodes], uint16_t leaves[n_rows]);
+
+/* sum.c */
+
+/* What turns numbers z into values: max(0, z), 1 if z > 0, 1 / (1 + exp(-z)), exp(-z). The values
+ * of trees are those of their leaves. */
+enum { FCG_RAMP = 0, FCG_STEP = 1, FCG_SIGMOID = 2, FCG_BELL = 3, FCG_TREE = 4, FCG_LANES = 8 };
+
+/* Atoms of one profile over some of the inputs. Limits, atoms and coefficients are places in the
+ * numbers of the sum. Limits are what stands for missing inputs, and the lowest and the highest
+ * values that inputs are clipped to; place -1 is none. Atoms are in groups of LANES, the last one
+ * padded: for each input, and then for the constant, the weights of the group; of bells, for each
+ * input, the centres, and then the factors of the differences that z is the sum of squares of. For
+ * trees `atoms` is the place of their first node. Coefficients of atoms that only pad are 0; they
+ * have the shape (n_outputs, n_groups * LANES). */
+typedef struct {
+    int64_t profile, n_atoms, first_input, n_inputs, limits, atoms, n_nodes, coef;
+} fcg_part;
+/* A sum of the atoms of all parts, times their coefficients, and of an intercept per output. */
+typedef struct {
+    int64_t n_features, n_outputs, n_parts;
+    const fcg_part *parts;
+    const double *numbers, *intercept;
+    const fcg_node *nodes;
+    const fcg_branch *branches;
+} fcg_sum;
+
+/* Write the sum at rows of single or double precision, of shape (n_rows, n_outputs). Returns 0, or
+ * -1 if there is not enough memory. */
+FCG_API int32_t fcg_add_up(const fcg_sum *sum, int64_t n_rows, int32_t is_single, const void *X,
+                           double values[n_rows * sum->n_outputs]);
 
 /* shapley.c: players own some of the inputs each; their Shapley values are what they add to atoms
  * on the way from the rows of a background to one row x, averaged over all orders of players */
 
-/* Add to phi, of shape (n_trees, n_players), the Shapley values of checked trees, summed over the
- * background. `players` has the player of each feature, `owners` is work space of n_players zeros,
- * and `shares`, of shape (size, size), has i! j! / (i + j + 1)!; size exceeds the number of
- * different players on any path from the root. */
-FCG_API void fcg_shapley_trees(int64_t n_trees, int64_t n_nodes,
-                               const fcg_node nodes[n_trees * n_nodes], int64_t n_background,
-                               int64_t n_features,
-                               const double background[n_background * n_features],
-                               const double x[n_features], const int64_t players[n_features],
-                               int64_t n_players, int8_t owners[n_players], int64_t size,
-                               const double shares[size * size], double phi[n_trees * n_players]);
+/* Write which rows of the background each node of checked trees sends left: one bit per row, in
+ * groups of GROUP rows, of shape (n_groups, n_trees, n_nodes). */
+enum { FCG_GROUP = 64 };
+FCG_API void fcg_go_left(int64_t n_trees, int64_t n_nodes, const fcg_node nodes[n_trees * n_nodes],
+                         const fcg_branch branches[n_trees * n_nodes], int64_t n_background,
+                         int64_t n_features,
+                         const double background[n_background * n_features],
+                         uint64_t lefts[(n_background + 63) / 64 * n_trees * n_nodes]);
+/* Add to phi, of shape (n_rows, n_players, n_outputs), the Shapley values of checked trees of at
+ * most some depth, times their coefficients, for the rows of X, summed over the background.
+ * `players` has the player of each feature, and `shares`, of shape (size, size), has
+ * i! j! / (i + j + 1)!; size is no less than the number of different players on any path from the
+ * root. Returns 0, or -1 if there is not enough memory. */
+FCG_API int32_t fcg_shapley_trees(
+    int64_t n_trees, int64_t n_nodes, const fcg_node nodes[n_trees * n_nodes], int64_t depth,
+    int64_t n_background, const uint64_t lefts[(n_background + 63) / 64 * n_trees * n_nodes],
+    int64_t n_rows, int64_t n_features, const double X[n_rows * n_features],
+    const int64_t players[n_features], int64_t n_players, int64_t size,
+    const double shares[size * size], int64_t n_outputs, const double coef[n_trees * n_outputs],
+    double phi[n_rows * n_players * n_outputs]);
 /* Add to phi, of shape (n_players, n_atoms), the Shapley values of products over players. The
  * products are of `factors` for x and of `background`, of shape (n_background, n_players, n_atoms),
  * for the other rows. The values are integrals over [0, 1], computed by a quadrature rule; `room`
@@ -325,18 +378,18 @@ FCG_API void fcg_shapley_products(int64_t n_background, int64_t n_players, int64
                                   const double weights[n_points],
                                   double room[(n_players + 2) * n_atoms],
                                   double phi[n_players * n_atoms]);
-/* Update sums z, of shape (n_walks, n_atoms), move by move: p > 0 adds the change of player p - 1,
- * -p takes it back. The change is gaps @ weights over the player's inputs first[p - 1], ...,
+/* Update sums z, of shape (n_walks, n_groups * LANES), move by move: p > 0 adds what player
+ * p - 1 changes, -p takes it back. The change is gaps @ weights over inputs first[p - 1], ...,
  * first[p] - 1; gaps have the shape (n_walks, n_inputs). Writes profile(z) @ coef^T before all
  * moves and after each, of shape (n_walks, n_moves + 1, n_outputs); coefficients have the shape
- * (n_outputs, n_atoms). `room` has space for n_atoms numbers. */
-enum { FCG_RAMP = 0, FCG_STEP = 1, FCG_SIGMOID = 2 };
+ * (n_outputs, n_groups * LANES), and are 0 for atoms that pad the last group. */
 FCG_API void fcg_shapley_walks(int64_t n_walks, int64_t n_moves,
                                const int64_t moves[n_walks * n_moves], int64_t n_inputs,
                                const int64_t first[], const double gaps[n_walks * n_inputs],
-                               int64_t n_atoms, const double weights[n_inputs * n_atoms],
-                               double z[n_walks * n_atoms], int64_t profile, int64_t n_outputs,
-                               const double coef[n_outputs * n_atoms], double room[n_atoms],
+                               int64_t n_groups, const double weights[n_inputs * n_groups * 8],
+                               double z[n_walks * n_groups * 8], int64_t profile,
+                               int64_t n_outputs, const double coef[n_outputs * n_groups * 8],
+                               double room[n_groups * 8],
                                double values[n_walks * (n_moves + 1) * n_outputs]);
 
 #endif

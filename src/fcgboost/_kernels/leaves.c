@@ -19,7 +19,7 @@ enum { LEAVES = 4096 };
 /* The rows at some values: losses, slopes and curvatures times the shares. */
 typedef struct {
     int64_t n;
-    int32_t is_hinge;
+    double bend;
     const double *f, *y, *shares;
     double *losses, *slopes, *curvatures;
 } row_terms;
@@ -259,10 +259,10 @@ static void set_terms(const row_terms *to, int64_t start, int64_t stop) {
     double *restrict losses = to->losses, *restrict slopes = to->slopes;
     double *restrict curvatures = to->curvatures;
     for (int64_t i = start; i < stop; i++) {
-        double r = fcg_shortfall(to->is_hinge, y[i], f[i]);
-        losses[i] = shares[i] * (r * r);
-        slopes[i] = shares[i] * (-2.0 * r);
-        curvatures[i] = shares[i] * fcg_curvature(to->is_hinge, r);
+        double r = fcg_shortfall(to->bend, y[i], f[i]), s = fcg_bent(to->bend, r);
+        losses[i] = shares[i] * (s * (2.0 * r - s));
+        slopes[i] = shares[i] * (-2.0 * s);
+        curvatures[i] = shares[i] * fcg_curvature(to->bend, r);
     }
 }
 
@@ -332,12 +332,12 @@ int32_t fcg_leaf_products(const fcg_forest *forest, double constant, const doubl
                                   .sums = sums});
 }
 
-int32_t fcg_leaf_terms(const fcg_forest *forest, int32_t is_hinge, const double *values,
+int32_t fcg_leaf_terms(const fcg_forest *forest, double bend, const double *values,
                        const double *y, const double *shares, double *f, double *terms,
                        int64_t n_vectors, double *sums) {
     int64_t n = forest->n_rows;
     const double *r[] = {terms + (3 - n_vectors) * n, terms + (4 - n_vectors) * n, terms + 2 * n};
-    row_terms there = {n, is_hinge, f, y, shares, terms, terms + n, terms + 2 * n};
+    row_terms there = {n, bend, f, y, shares, terms, terms + n, terms + 2 * n};
     return sum_all(&(shared_sums){.forest = forest,
                                   .n_vectors = n_vectors,
                                   .r = r,
@@ -354,9 +354,9 @@ static void set_terms_of_part(void *context, int64_t part) {
     set_terms(to, start, start + size < to->n ? start + size : to->n);
 }
 
-void fcg_terms(int64_t n, int32_t is_hinge, const double *f, const double *y, const double *shares,
+void fcg_terms(int64_t n, double bend, const double *f, const double *y, const double *shares,
                double *losses, double *slopes, double *curvatures) {
     int64_t size = fcg_rows_a_part(n);
-    row_terms terms = {n, is_hinge, f, y, shares, losses, slopes, curvatures};
+    row_terms terms = {n, bend, f, y, shares, losses, slopes, curvatures};
     fcg_share((n + size - 1) / size, set_terms_of_part, &terms);
 }

@@ -1,4 +1,4 @@
-/* Full correction for the squared hinge and the square: Newton's method on sums that are updated
+/* Full correction for the losses of loss.h: Newton's method on sums that are updated
  * between points.
  *
  * The method is that of `NewtonSolver`, which serves any loss. From one point to the next only a

@@ -1,60 +1,157 @@
 /* Shapley values of trees and of products, and sums that change from player to player. */
-#include "exp.h"
+#include "profiles.h"
 #include "walk.h"
 
-enum { LANES = 8 };
+#include <stdlib.h>
+#include <string.h>
 
-/* A tree, the row to explain, and a row of the background. */
+enum { LANES = FCG_LANES, GROUP = FCG_GROUP };
+
+void fcg_go_left(int64_t n_trees, int64_t n_nodes, const fcg_node *nodes,
+                 const fcg_branch *branches, int64_t n_background, int64_t n_features,
+                 const double *background, uint64_t *lefts) {
+    int64_t n_groups = (n_background + GROUP - 1) / GROUP;
+    memset(lefts, 0, (size_t)(n_groups * n_trees * n_nodes) * sizeof(uint64_t));
+    for (int64_t t = 0; t < n_trees; t++)
+        for (int64_t i = 0; i < n_nodes; i++) {
+            const fcg_node *tree = nodes + t * n_nodes;
+            if (!(branches[t * n_nodes + i].how & FCG_SPLITS)) continue;
+            for (int64_t b = 0; b < n_background; b++) {
+                uint64_t is_left = next_node(tree, i, background + b * n_features) ==
+                                   (int64_t)tree[i].left;
+                lefts[(b / GROUP * n_trees + t) * n_nodes + i] |= is_left << b % GROUP;
+            }
+        }
+}
+
+/* A tree, the row x to explain, and a group of the background, whose rows are bits. A row of the
+ * background and x agree on a path to a leaf if players who have inputs of x, and others with those
+ * of that row, lead there. */
 typedef struct {
     const fcg_node *tree;
-    const double *x, *other;
+    const double *x;
     const int64_t *players;
-    int8_t *owners; /* whose inputs a player has: 1, of x; 2, of the other row; 0, undecided */
+    const uint64_t *lefts; /* the rows that go left, for every node */
+    uint64_t *owned;       /* for every player, the rows where the path needs inputs of x */
+    int8_t *is_other;      /* for every player, whether it needs those of the other rows */
+    int64_t *first, n_first, *second, n_second; /* these players */
     int64_t size;
     const double *shares;
     double *phi;
 } game;
 
-/* The contribution of the leaves below a node to each player on the side of x, and of the other. */
-typedef struct {
-    double of_x, of_other;
-} effects;
-
-/* Descend with n players decided for x, and m for the other row. */
-static effects visit(const game *g, int64_t i, int64_t n, int64_t m) {
-    for (;;) {
-        const fcg_node *node = g->tree + i;
-        if (node->feature < 0.0) {
-            double of_x = n ? g->shares[(n - 1) * g->size + m] : 0.0;
-            double of_other = m ? g->shares[n * g->size + m - 1] : 0.0;
-            return (effects){node->value * of_x, node->value * of_other};
-        }
-        int64_t to = next_node(g->tree, i, g->x), other = next_node(g->tree, i, g->other);
-        int64_t player = g->players[(int64_t)node->feature];
-        if (to == other || g->owners[player]) {
-            i = g->owners[player] == 2 ? other : to;
-            continue;
-        }
-        g->owners[player] = 1;
-        effects with_x = visit(g, to, n + 1, m);
-        g->owners[player] = 2;
-        effects with_other = visit(g, other, n, m + 1);
-        g->owners[player] = 0;
-        g->phi[player] += with_x.of_x - with_other.of_other;
-        return (effects){with_x.of_x + with_other.of_x, with_x.of_other + with_other.of_other};
+/* Add the contributions of a leaf; in the rows of class n, n players need inputs of x. */
+static void add_leaf(const game *g, double value, uint64_t rows, const uint64_t *classes,
+                     int64_t n_classes) {
+    int64_t m = g->n_second;
+    double total = 0.0;
+    for (int64_t n = 0; m && n < n_classes && n + m <= g->size; n++)
+        total += g->shares[n * g->size + m - 1] * __builtin_popcountll(classes[n] & rows);
+    for (int64_t k = 0; k < m; k++) g->phi[g->second[k]] -= value * total;
+    for (int64_t k = 0; k < g->n_first; k++) {
+        uint64_t owned = g->owned[g->first[k]] & rows;
+        double sum = 0.0;
+        for (int64_t n = 1; owned && n < n_classes && n + m <= g->size; n++)
+            sum += g->shares[(n - 1) * g->size + m] * __builtin_popcountll(classes[n] & owned);
+        g->phi[g->first[k]] += value * sum;
     }
 }
 
-void fcg_shapley_trees(int64_t n_trees, int64_t n_nodes, const fcg_node *nodes,
-                       int64_t n_background, int64_t n_features, const double *background,
-                       const double *x, const int64_t *players, int64_t n_players, int8_t *owners,
-                       int64_t size, const double *shares, double *phi) {
-    for (int64_t t = 0; t < n_trees; t++)
-        for (int64_t b = 0; b < n_background; b++) {
-            game g = {nodes + t * n_nodes, x,    background + b * n_features, players, owners,
-                      size,                shares, phi + t * n_players};
-            visit(&g, 0, 0, 0);
+/* Descend with the rows for which some players lead to node i. */
+static void visit(game *g, int64_t i, uint64_t rows, uint64_t *classes, int64_t n_classes) {
+    while (rows) {
+        const fcg_node *node = g->tree + i;
+        if (node->feature < 0.0) {
+            add_leaf(g, node->value, rows, classes, n_classes);
+            return;
         }
+        int64_t left = (int64_t)node->left, player = g->players[(int64_t)node->feature];
+        uint64_t lefts = g->lefts[i];
+        if (g->is_other[player]) {
+            visit(g, left, rows & lefts, classes, n_classes);
+            rows &= ~lefts;
+            i = left + 1;
+            continue;
+        }
+        int64_t to = next_node(g->tree, i, g->x);
+        uint64_t owned = g->owned[player];
+        uint64_t apart = rows & ~owned & (to == left ? ~lefts : lefts);
+        i = to;
+        if (!apart) continue;
+        g->is_other[player] = 1;
+        g->second[g->n_second++] = player;
+        visit(g, 2 * left + 1 - to, apart, classes, n_classes);
+        g->n_second--;
+        g->is_other[player] = 0;
+        /* With inputs of x, one more player is needed in these rows. */
+        uint64_t *moved = classes + n_classes, before = 0;
+        for (int64_t n = 0; n < n_classes; n++) {
+            moved[n] = (classes[n] & ~apart) | before;
+            before = classes[n] & apart;
+        }
+        moved[n_classes] = before;
+        if (!owned) g->first[g->n_first++] = player;
+        g->owned[player] = owned | apart;
+        visit(g, to, rows, moved, n_classes + (before != 0));
+        g->owned[player] = owned;
+        if (!owned) g->n_first--;
+        return;
+    }
+}
+
+int32_t fcg_shapley_trees(int64_t n_trees, int64_t n_nodes, const fcg_node *nodes, int64_t depth,
+                          int64_t n_background, const uint64_t *lefts, int64_t n_rows,
+                          int64_t n_features, const double *X, const int64_t *players,
+                          int64_t n_players, int64_t size, const double *shares,
+                          int64_t n_outputs, const double *coef, double *phi) {
+    int64_t n_groups = (n_background + GROUP - 1) / GROUP;
+    /* Classes of each level, what each player needs, players by what they need. */
+    int64_t n_numbers = (depth + 1) * (size + 2) + 5 * n_players;
+    uint64_t *room = calloc((size_t)n_numbers, sizeof(uint64_t));
+    if (!room) return -1;
+    game g = {.players = players, .size = size, .shares = shares};
+    g.owned = room + (depth + 1) * (size + 2);
+    g.first = (int64_t *)(g.owned + n_players);
+    g.second = g.first + n_players;
+    g.phi = (double *)(g.second + n_players);
+    g.is_other = (int8_t *)(g.phi + n_players);
+    for (int64_t i = 0; i < n_rows; i++, phi += n_players * n_outputs)
+        for (int64_t t = 0; t < n_trees; t++) {
+            memset(g.phi, 0, (size_t)n_players * sizeof(double));
+            g.tree = nodes + t * n_nodes;
+            g.x = X + i * n_features;
+            for (int64_t k = 0; k < n_groups; k++) {
+                int64_t n = n_background - k * GROUP;
+                g.lefts = lefts + (k * n_trees + t) * n_nodes;
+                room[0] = n < GROUP ? ((uint64_t)1 << n) - 1 : ~(uint64_t)0;
+                visit(&g, 0, room[0], room, 1);
+            }
+            for (int64_t p = 0; p < n_players; p++)
+                for (int64_t o = 0; o < n_outputs; o++)
+                    phi[p * n_outputs + o] += coef[t * n_outputs + o] * g.phi[p];
+        }
+    free(room);
+    return 0;
+}
+
+/* Multiply products over players by the terms of one more, other + t (factor - other). */
+static void multiply(int64_t n, double t, const double *restrict factor,
+                     const double *restrict other, const double *restrict product,
+                     double *restrict next) {
+    for (int64_t a = 0; a < n; a++)
+        next[a] = product[a] * (other[a] + t * (factor[a] - other[a]));
+}
+
+/* Add the derivative of the terms of a player, times those of the players before and behind; then
+ * the player is one of those before. */
+static void add_slopes(int64_t n, double t, const double *restrict factor,
+                       const double *restrict other, const double *restrict behind,
+                       double *restrict before, double *restrict sums) {
+    for (int64_t a = 0; a < n; a++) {
+        double gap = factor[a] - other[a];
+        sums[a] += before[a] * gap * behind[a];
+        before[a] *= other[a] + t * gap;
+    }
 }
 
 /* The Shapley value of a player is the integral over t in [0, 1] of the product over players of
@@ -62,73 +159,52 @@ void fcg_shapley_trees(int64_t n_trees, int64_t n_nodes, const fcg_node *nodes,
 void fcg_shapley_products(int64_t n_background, int64_t n_players, int64_t n_atoms,
                           const double *factors, const double *background, int64_t n_points,
                           const double *points, const double *weights, double *room, double *phi) {
-    double *before = room, *behind = room + n_atoms;
-    for (int64_t b = 0; b < n_background; b++, background += n_players * n_atoms)
+    int64_t n = n_atoms;
+    double *before = room, *behind = room + n;
+    for (int64_t b = 0; b < n_background; b++, background += n_players * n)
         for (int64_t k = 0; k < n_points; k++) {
             double t = points[k];
-            for (int64_t a = 0; a < n_atoms; a++) {
+            for (int64_t a = 0; a < n; a++) {
                 before[a] = weights[k];
-                behind[n_players * n_atoms + a] = 1.0;
+                behind[n_players * n + a] = 1.0;
             }
-            for (int64_t p = n_players - 1; p > 0; p--) {
-                const double *factor = factors + p * n_atoms, *other = background + p * n_atoms;
-                double *product = behind + p * n_atoms;
-                for (int64_t a = 0; a < n_atoms; a++)
-                    product[a] = product[n_atoms + a] * (other[a] + t * (factor[a] - other[a]));
-            }
-            for (int64_t p = 0; p < n_players; p++) {
-                const double *factor = factors + p * n_atoms, *other = background + p * n_atoms;
-                const double *product = behind + (p + 1) * n_atoms;
-                double *sums = phi + p * n_atoms;
-                for (int64_t a = 0; a < n_atoms; a++) {
-                    double gap = factor[a] - other[a];
-                    sums[a] += before[a] * gap * product[a];
-                    before[a] *= other[a] + t * gap;
-                }
-            }
+            for (int64_t p = n_players - 1; p > 0; p--)
+                multiply(n, t, factors + p * n, background + p * n, behind + (p + 1) * n,
+                         behind + p * n);
+            for (int64_t p = 0; p < n_players; p++)
+                add_slopes(n, t, factors + p * n, background + p * n, behind + (p + 1) * n, before,
+                           phi + p * n);
         }
 }
 
-/* Compute the values of atoms from their sums z. */
-static void apply(int64_t profile, int64_t n, const double *z, double *values) {
-    if (profile == FCG_RAMP)
-        for (int64_t a = 0; a < n; a++) values[a] = z[a] > 0.0 ? z[a] : 0.0;
-    else if (profile == FCG_STEP)
-        for (int64_t a = 0; a < n; a++) values[a] = z[a] > 0.0 ? 1.0 : 0.0;
-    else
-        for (int64_t a = 0; a < n; a++) {
-            double small = exp_of(-fabs(z[a])), large = 1.0 / (1.0 + small);
-            values[a] = z[a] > 0.0 ? large : small * large;
-        }
+/* Move the sums z of atoms along a row, some at a time. */
+static void move_along(int64_t n, double gap, const double *restrict row, double *restrict z) {
+    for (int64_t a = 0; a < n; a += LANES)
+        for (int64_t l = 0; l < LANES; l++) z[a + l] += gap * row[a + l];
 }
 
 /* Return an inner product, added up in the same order on every machine. */
-static double dot(int64_t n, const double *x, const double *y) {
-    double sums[LANES] = {0.0}, total = 0.0;
-    int64_t a = 0;
-    for (; a + LANES <= n; a += LANES)
+static double dot(int64_t n, const double *restrict x, const double *restrict y) {
+    double sums[LANES] = {0.0};
+    for (int64_t a = 0; a < n; a += LANES)
         for (int64_t l = 0; l < LANES; l++) sums[l] += x[a + l] * y[a + l];
-    for (int64_t l = 0; a < n; a++, l++) sums[l] += x[a] * y[a];
-    for (int64_t l = 0; l < LANES; l++) total += sums[l];
-    return total;
+    return ((sums[0] + sums[1]) + (sums[2] + sums[3])) +
+           ((sums[4] + sums[5]) + (sums[6] + sums[7]));
 }
 
 void fcg_shapley_walks(int64_t n_walks, int64_t n_moves, const int64_t *moves, int64_t n_inputs,
-                       const int64_t *first, const double *gaps, int64_t n_atoms,
+                       const int64_t *first, const double *gaps, int64_t n_groups,
                        const double *weights, double *z, int64_t profile, int64_t n_outputs,
                        const double *coef, double *room, double *values) {
-    for (int64_t i = 0; i < n_walks; i++, gaps += n_inputs, z += n_atoms)
+    int64_t n = n_groups * LANES;
+    for (int64_t i = 0; i < n_walks; i++, gaps += n_inputs, z += n)
         for (int64_t k = 0; k <= n_moves; k++, values += n_outputs) {
             if (k > 0) {
                 int64_t move = *moves++, player = (move > 0 ? move : -move) - 1;
-                for (int64_t j = first[player]; j < first[player + 1]; j++) {
-                    const double *row = weights + j * n_atoms;
-                    double gap = move > 0 ? gaps[j] : -gaps[j];
-                    for (int64_t a = 0; a < n_atoms; a++) z[a] += gap * row[a];
-                }
+                for (int64_t j = first[player]; j < first[player + 1]; j++)
+                    move_along(n, move > 0 ? gaps[j] : -gaps[j], weights + j * n, z);
             }
-            apply(profile, n_atoms, z, room);
-            for (int64_t o = 0; o < n_outputs; o++)
-                values[o] = dot(n_atoms, coef + o * n_atoms, room);
+            fcg_apply(profile, n, z, room);
+            for (int64_t o = 0; o < n_outputs; o++) values[o] = dot(n, coef + o * n, room);
         }
 }

@@ -139,10 +139,10 @@ static void take_split(const growth *tree, tree_node *node, const int *ranks, in
     }
 }
 
-/* Improve the split of a node by one feature; estimates exclude most thresholds. Ties go to the
- * lowest threshold, then to missing values on the left. */
+/* Improve the split of a node by one feature, at any of n places from the first one on; estimates
+ * exclude most thresholds. Ties go to the lowest threshold, then to missing values on the left. */
 static void split_by(const growth *tree, tree_node *node, const pair *sums,
-                     const uint64_t *occupied, int64_t j) {
+                     const uint64_t *occupied, int64_t j, int first, int n_places) {
     const fcg_bins *bins = tree->bins;
     int n = (int)bins->n_numbers[j], ranks[N_BINS], best = -1, is_left = 0;
     pair below[N_BINS], missing = bins->n_bins[j] > n ? sums[n] : 0, total = node->total;
@@ -150,18 +150,20 @@ static void split_by(const growth *tree, tree_node *node, const pair *sums,
     int is_category = bins->is_category[j];
     int n_ranks = rank_bins(sums, n, occupied, is_category, tree->smoothing, ranks, below);
     int n_sides = weight_of(missing) > 0 ? 2 : 1;
-    most = estimate(tree, below, n_ranks, 0, total, scores[0]);
-    if (n_sides == 2) most = fmaxf(most, estimate(tree, below, n_ranks, missing, total, scores[1]));
+    n_places = n_places < n_ranks - first ? n_places : n_ranks - first;
+    most = estimate(tree, below + first, n_places, 0, total, scores[0]);
+    if (n_sides == 2)
+        most = fmaxf(most, estimate(tree, below + first, n_places, missing, total, scores[1]));
     /* Residual sums are truncated by at most one unit, which changes a score by at most twice its
      * square root. */
     float enough = fmaxf(most, (float)(node->score / 256.0));
     enough = enough * (1.0f - DOUBT) - 4.0f * sqrtf(fmaxf(enough, 0.0f));
     if (most < enough || most < 0.0f) return;
-    for (int at = 0; at < n_ranks; at++) {
+    for (int at = 0; at < n_places; at++) {
         for (int side = n_sides - 1; side >= 0; side--) {
             if (scores[side][at] < enough) continue;
-            double score = score_of(tree, below[at] + (side ? missing : 0), total);
-            if (score > node->score) node->score = score, best = at, is_left = side;
+            double score = score_of(tree, below[first + at] + (side ? missing : 0), total);
+            if (score > node->score) node->score = score, best = first + at, is_left = side;
         }
     }
     if (best < 0) return;
@@ -180,9 +182,19 @@ void fcg_find_split(const growth *tree, tree_node *node, const pair *histogram,
     for (int64_t j = 0; j < bins->n_features; j++) {
         int has_own_column = bins->default_bin[j] < 0;
         const uint64_t *codes = has_own_column && occupied ? occupied + 4 * bins->column[j] : 0;
-        split_by(tree, node, bins_of(bins, histogram, node->total, j, copied), codes, j);
+        const pair *sums = bins_of(bins, histogram, node->total, j, copied);
+        split_by(tree, node, sums, codes, j, 0, N_BINS);
     }
     node->score -= none;
+}
+
+void fcg_split_at(const growth *tree, tree_node *node, int64_t feature, int64_t place) {
+    pair copied[N_BINS];
+    tree_node other = *node;
+    other.score = -0.5; /* any split is better */
+    const pair *sums = bins_of(tree->bins, node->histogram, node->total, feature, copied);
+    split_by(tree, &other, sums, NULL, feature, (int)place, 1);
+    if (other.score > -0.5) *node = other;
 }
 
 void fcg_find_splits(const fcg_bins *bins, const fcg_tree_rules *rules, int64_t n,

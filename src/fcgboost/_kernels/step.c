@@ -1,5 +1,5 @@
 /* The step between two full corrections: only the newest coefficient and the constant are fitted,
- * by Newton's method on the squared hinge or the square.
+ * by Newton's method on a loss of loss.h.
  */
 #include "loss.h"
 #include "pool.h"
@@ -21,9 +21,10 @@ static inline void add_rows(const fcg_columns *c, const double *restrict a,
                             double parts[SUMS][LANES]) {
     for (int64_t l = 0; l < n; l++) {
         double value = a[i + l];
-        double r = fcg_shortfall(c->is_hinge, c->y[i + l], f[i + l] + u + b * value);
-        double h = c->shares[i + l] * fcg_curvature(c->is_hinge, r), g = -h * r;
-        parts[0][l] += -0.5 * g * r;
+        double r = fcg_shortfall(c->bend, c->y[i + l], f[i + l] + u + b * value);
+        double s = fcg_bent(c->bend, r), g = c->shares[i + l] * (-2.0 * s);
+        double h = c->shares[i + l] * fcg_curvature(c->bend, r);
+        parts[0][l] += -0.5 * g * (2.0 * r - s);
         parts[1][l] += g;
         parts[2][l] += g * value;
         parts[3][l] += h;
@@ -64,7 +65,7 @@ static void move_part(void *context, int64_t part) {
     double *restrict f = at->f, *restrict g = at->g;
     for (int64_t i = part * fcg_rows_a_part(c->m); i < end_of_part(c, part); i++) {
         f[i] += at->u + at->b * a[i];
-        g[i] = shares[i] * (-2.0 * fcg_shortfall(c->is_hinge, y[i], f[i]));
+        g[i] = shares[i] * (-2.0 * fcg_bent(c->bend, fcg_shortfall(c->bend, y[i], f[i])));
     }
 }
 

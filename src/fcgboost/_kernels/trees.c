@@ -315,7 +315,10 @@ static void grow(course *way) {
     int64_t n_leaves = 1, most = tree->rules->max_leaves, next = 0;
     way->n_order = 1;
     way->order[0] = way->lefts[0] = 0;
-    if (most != 1 && is_open(tree, tree->nodes)) open_node(way->slots, tree->nodes);
+    if (most != 1 && is_open(tree, tree->nodes)) {
+        open_node(way->slots, tree->nodes);
+        if (tree->rules->looks_ahead) fcg_look_ahead(tree, tree->nodes);
+    }
     while ((next = choose_node(way, most ? 0 : next)) < way->n_order) {
         tree_node *node = tree->nodes + way->order[next];
         if (!node->children) split_several(way, node, most ? most - n_leaves : INT64_MAX);

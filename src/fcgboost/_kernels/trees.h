@@ -64,4 +64,9 @@ int64_t fcg_write_nodes(const growth *tree, double *nodes);
 void fcg_find_split(const growth *tree, tree_node *node, const pair *histogram,
                     const uint64_t *occupied);
 
+/* Split a node with a histogram by a feature at a bin, if both sides have enough weight. */
+void fcg_split_at(const growth *tree, tree_node *node, int64_t feature, int64_t place);
+/* Give the root, whose best split is known, another one if a pair of features asks for it. */
+void fcg_look_ahead(const growth *tree, tree_node *root);
+
 #endif

@@ -16,13 +16,14 @@ from numpy.typing import NDArray
 
 from fcgboost import _kernels
 from fcgboost._kernels import Array, Rows, Rules, Splits, rounds
-from fcgboost.arrays import Matrix, Tensor, is_tensor
+from fcgboost.arrays import Matrix, Tensor, is_tensor, namespace
 from fcgboost.dictionaries.bins import N_BINS, Bins, ByteCodes
 
 # A sum of residuals (upper bits) and one of weights share an integer; the absolute residuals add up
 # to less than this power of two.
 WEIGHT_BITS = 28
 _RESIDUAL_BITS = 34
+_TINY = np.finfo(np.float64).tiny
 # Size of the histograms of one round (64 MiB).
 _AT_ONCE = 1 << 23
 
@@ -56,86 +57,70 @@ class WeightSummary:
         return _kernels.weight_unit(*vars(self).values())
 
 
+@dataclass
+class Nodes:
+    """The nodes of a growing tree as they were made; not all of them end up in the tree."""
+
+    #: The sums of their rows.
+    totals: Rows
+    levels: Rows
+    #: The left child of each node, or 0 if it is not split; the right one comes next.
+    children: Rows
+    #: The best splits, and what they gain; negative if a node cannot be split.
+    splits: Splits
+    gains: Array
+
+    @classmethod
+    def of(
+        cls,
+        totals: Rows,
+        levels: Rows,
+        splits: Splits,
+        rules: Rules,
+    ) -> Nodes:
+        """Return nodes without children."""
+        is_able = (splits["feature"] >= 0) & (levels < rules.depth)
+        gains = np.where(is_able, splits["score"], -1.0)
+        return cls(
+            totals,
+            levels=levels,
+            children=np.zeros_like(totals),
+            splits=splits,
+            gains=gains,
+        )
+
+    def __add__(self, newer: Nodes) -> Nodes:
+        pairs = zip(vars(self).values(), vars(newer).values(), strict=True)
+        return Nodes(*map(np.concatenate, pairs))
+
+
 class GrowingRows(ABC):
     """Rows, wherever they are, that know their node of a growing tree."""
 
-    @abstractmethod
-    def start(self) -> tuple[int, Splits]:
-        """Put all rows into node 0; return their sum and the best split."""
+    #: The root at first.
+    nodes: Nodes
 
     @abstractmethod
-    def split(
-        self,
-        parents: Rows,
-        first: int,
-        added: Rows,
-        totals: Rows,
-    ) -> Splits:
-        """Send the rows of nodes to their children; return the children's best splits.
-
-        Parameters
-        ----------
-        parents : ndarray of int
-        first : int
-            The number of the first child; each parent has two.
-        added : ndarray of int
-            Which child, 0 or 1, has the smaller weight: only its rows are added up by bin.
-        totals : ndarray of int
-            The sums of the children.
-        """
+    def split(self, wanted: Rows) -> None:
+        """Split nodes, or some of them; there may be others that come next."""
 
 
 class Growth:
-    """The growth of one tree, in the order of the compiled grower.
-
-    Nodes are numbered as they are made; not all of them end up in the tree.
-    """
+    """The growth of one tree, in the order of the compiled grower."""
 
     def __init__(self, rows: GrowingRows, bins: Bins, rules: Rules) -> None:
-        self._rows = rows
         self._rules = rules
-        self._bins = bins
         self._held = _kernels.refer_to_bins(bins)
-        # For each node: its sums, its left child or 0, its level, its best split and the gain.
-        self._totals, self._children, self._levels = (np.zeros(0, np.int64) for _ in range(3))
-        self._splits = np.zeros(0, _kernels.SPLIT)
-        self._gains = np.zeros(0)
-        total, splits = rows.start()
-        self._add(np.array([total]), np.zeros(1, np.int64), splits)
         while True:
+            nodes = rows.nodes
             #: The nodes of the tree in order, and the places of their left children or 0.
             self._order, self._lefts, wanted = rounds.plan_tree(
-                rules.max_leaves, self._gains, self._children
+                rules.max_leaves, nodes.gains, nodes.children
             )
             if len(wanted) == 0:
                 break
-            self._split(wanted[: max(1, _AT_ONCE // (bins.n_columns * N_BINS))])
-
-    def _add(self, totals: Rows, levels: Rows, splits: Splits) -> None:
-        is_able = (splits["feature"] >= 0) & (levels < self._rules.depth)
-        self._gains = np.append(self._gains, np.where(is_able, splits["score"], -1.0))
-        self._totals, self._levels = (
-            np.append(self._totals, totals),
-            np.append(self._levels, levels),
-        )
-        self._children = np.append(self._children, np.zeros_like(totals))
-        self._splits = np.append(self._splits, splits)
-
-    def _split(self, wanted: Rows) -> None:
-        first = len(self._totals)
-        left = self._splits["left"][wanted]
-        right = self._totals[wanted] - left
-        added = (weight_of(right) < weight_of(left)).astype(np.int64)
-        self._children[wanted] = first + 2 * np.arange(len(wanted))
-        totals = np.column_stack([left, right]).ravel()
-        levels = self._levels[wanted] + 1
-        splits = self._rows.split(
-            wanted,
-            first,
-            added,
-            totals,
-        )
-        self._add(totals, np.repeat(levels, 2), splits)
+            rows.split(wanted)
+        self._nodes = nodes
 
     def atom(self) -> Array:
         """Return the tree as an atom; the largest leaf value is the peak."""
@@ -144,20 +129,21 @@ class Growth:
             self._rules,
             self._order,
             self._lefts,
-            self._totals,
-            self._splits,
+            self._nodes.totals,
+            self._nodes.splits,
         )
 
     def leaf_numbers(self) -> NDArray[np.uint16]:
         """Return the leaf number of the rows of each node."""
         leaves = self._order[self._lefts == 0]
-        numbers = np.zeros(len(self._totals), np.uint16)
+        children = self._nodes.children
+        numbers = np.zeros(len(children), np.uint16)
         numbers[leaves] = np.arange(len(leaves))
         # Unneeded splits belong to the leaf above; parents come before their children.
         inner = np.zeros(len(numbers), bool)
         inner[self._order] = self._lefts > 0
-        for node in np.flatnonzero((self._children > 0) & ~inner):
-            first = self._children[node]
+        for node in np.flatnonzero((children > 0) & ~inner):
+            first = children[node]
             numbers[first : first + 2] = numbers[node]
         return numbers
 
@@ -167,13 +153,16 @@ def weight_of(totals: Rows) -> Rows:
     return totals & ((1 << WEIGHT_BITS) - 1)
 
 
-def quantize(residual: Matrix, weights: Matrix, size: float, unit: float) -> Rows | Tensor:
+def quantize(residual: Matrix, weights: Matrix, size: Matrix, unit: float) -> Rows | Tensor:
     """Return the residual and weight of each row as one integer.
 
-    `size` is the sum of absolute residuals over all rows, here and elsewhere.
+    `size` is the sum of absolute residuals over all rows, here and elsewhere: a number of NumPy,
+    or a tensor without dimensions.
     """
     # As in trees.c: the power of two does not depend on the order of the sum.
-    steps = 2.0 ** (_RESIDUAL_BITS - int(np.frexp(size * (1.0 + 2.0**-20))[1]))
+    size = (size * (1.0 + 2.0**-20)).clip(_TINY)
+    power = namespace(size).frexp(size)[0] / size
+    steps = power * 2.0**_RESIDUAL_BITS
     return (_rounded(residual * steps) << WEIGHT_BITS) + _rounded(weights / unit)
 
 
@@ -199,29 +188,29 @@ class SummedRows(GrowingRows):
     ) -> None:
         self._split_rows = split_rows
         self._rules = rules
-        self._bins = bins
+        self._most = max(1, _AT_ONCE // (bins.n_columns * N_BINS))
         self._held = _kernels.refer_to_bins(bins)
         #: Of nodes not yet split.
         self._histograms: list[Rows | None] = []
-        self._splits: list[np.void] = []
-
-    def start(self) -> tuple[int, Splits]:
         # All rows go left and stay in node 0.
         everybody = np.zeros(1, _kernels.SPLIT)
         everybody["goes_left"] = 2**64 - 1
         histogram = self._split_rows(np.zeros(1, np.int64), everybody).reshape(1, -1)
-        total = int(histogram[0, :N_BINS].sum())
-        return total, self._search(np.array([total]), histogram)
+        total = histogram[:, :N_BINS].sum(1)
+        self.nodes = self._made(total, np.zeros(1, np.int64), histogram)
 
-    def split(
-        self,
-        parents: Rows,
-        first: int,
-        added: Rows,
-        totals: Rows,
-    ) -> Splits:
-        splits = np.array([self._splits[node] for node in parents], _kernels.SPLIT)
-        splits["children"] = first + 2 * np.arange(len(parents))
+    def split(self, wanted: Rows) -> None:
+        parents = wanted[: self._most]
+        nodes = self.nodes
+        first = len(nodes.totals)
+        splits = nodes.splits[parents]
+        left = splits["left"]
+        totals = np.stack([left, nodes.totals[parents] - left], 1)
+        # Only the rows of the child with the smaller weight are added up by bin.
+        right_weights = weight_of(totals[:, 1])
+        added = (right_weights < weight_of(left)).astype(np.int64)
+        nodes.children[parents] = first + 2 * np.arange(len(parents))
+        splits["children"] = nodes.children[parents]
         splits["added"] = added
         slots = np.full(first, -1)
         slots[parents] = np.arange(len(parents))
@@ -231,19 +220,25 @@ class SummedRows(GrowingRows):
             children[i, side] = less[i]
             np.subtract(self._histograms[node], less[i], out=children[i, 1 - side])
             self._histograms[node] = None
-        return self._search(totals, children.reshape(2 * len(parents), -1))
+        levels = np.repeat(nodes.levels[parents] + 1, 2)
+        self.nodes += self._made(totals.ravel(), levels, children.reshape(2 * len(parents), -1))
 
-    def _search(self, totals: Rows, histograms: Rows) -> Splits:
+    def _made(self, totals: Rows, levels: Rows, histograms: Rows) -> Nodes:
+        """Return new nodes with their best splits."""
         splits = rounds.find_splits(
             self._held,
             self._rules,
             totals,
             histograms,
         )
-        self._splits += list(splits)
         # Copies, so that the memory of a split node is freed.
         self._histograms += [histogram.copy() for histogram in histograms]
-        return splits
+        return Nodes.of(
+            totals,
+            levels,
+            splits,
+            self._rules,
+        )
 
 
 class HostRows:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from fcgboost import __version__
 from fcgboost.cli import (
+    audit,
     compare,
     console,
     datasets,
@@ -24,7 +25,18 @@ from fcgboost.cli import (
 )
 
 # Their modules load little: what does the work is loaded when a command runs.
-_COMMANDS = (fit, predict, evaluate, inspect, report, export, compare, playground, datasets)
+_COMMANDS = (
+    fit,
+    predict,
+    evaluate,
+    inspect,
+    report,
+    audit,
+    export,
+    compare,
+    playground,
+    datasets,
+)
 _FAILED = 1
 _USAGE = 2
 _DATA = 3

@@ -159,6 +159,35 @@ def add_repeated(
     )
 
 
+def add_fit(parser: argparse.ArgumentParser) -> None:
+    """Add how a classifier is fitted."""
+    add_repeated(
+        parser,
+        "--drop",
+        "COL",
+        "a column to leave out",
+    )
+    add_repeated(
+        parser,
+        "--keep-column",
+        "COL",
+        "a column to use though it looks like a row number or an id",
+    )
+    add_repeated(
+        parser,
+        "--set",
+        "NAME=VALUE",
+        "a parameter of FCGBoostClassifier, such as removal=backward or link=theory",
+        setting,
+    )
+    parser.add_argument(
+        "--time-limit",
+        type=seconds,
+        metavar="SECONDS",
+        help="fit for about this long, with more steps if there is time (default: no limit)",
+    )
+
+
 def add_split(parser: argparse.ArgumentParser, test_size: float) -> None:
     """Add what determines the held-out rows."""
     parser.add_argument(
@@ -168,12 +197,17 @@ def add_split(parser: argparse.ArgumentParser, test_size: float) -> None:
         metavar="SHARE",
         help="the share of the rows to hold out for scoring (default: %(default)s)",
     )
+    add_seed(parser, "the split and of the fit")
+
+
+def add_seed(parser: argparse.ArgumentParser, what: str) -> None:
+    """Add what determines random numbers."""
     parser.add_argument(
         "--seed",
         type=whole,
         default=0,
         metavar="N",
-        help="the random seed of the split and of the fit (default: %(default)s)",
+        help=f"the random seed of {what} (default: %(default)s)",
     )
 
 

@@ -52,6 +52,7 @@ def print_json(value: object) -> None:
             indent=2,
             ensure_ascii=False,
             allow_nan=False,
+            default=str,  # of dates
         )
     )
 

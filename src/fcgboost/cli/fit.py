@@ -64,33 +64,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "the loss to minimise (default: %(default)s)",
         "squared_hinge",
     )
-    arguments.add_repeated(
-        parser,
-        "--drop",
-        "COL",
-        "a column to leave out",
-    )
-    arguments.add_repeated(
-        parser,
-        "--keep-column",
-        "COL",
-        "a column to use though it looks like a row number or an id",
-    )
-    arguments.add_repeated(
-        parser,
-        "--set",
-        "NAME=VALUE",
-        "a parameter of FCGBoostClassifier, such as removal=backward or link=theory",
-        arguments.setting,
-    )
+    arguments.add_fit(parser)
     parser.add_argument(
         "--no-path", action="store_true", help="save only the last step: a much smaller file"
-    )
-    parser.add_argument(
-        "--time-limit",
-        type=arguments.seconds,
-        metavar="SECONDS",
-        help="fit for about this long, with more steps if there is time (default: no limit)",
     )
     parser.add_argument(
         "--refit",
@@ -116,7 +92,11 @@ def run(options: argparse.Namespace) -> None:
 
     files = [options.out, options.test_out]
     outputs.check_outputs(files, [options.data], tables=[options.test_out])
-    classifier = training.make_classifier(options)
+    classifier = training.make_classifier(
+        options,
+        dictionary=options.dictionary,
+        loss=options.loss,
+    )
     X, y, reading = inputs.read_labelled(options, classifier.categorical_features)
     if options.test_out is not None and reading["first_index"] is not None:
         raise ValueError(

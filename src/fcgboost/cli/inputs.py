@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
@@ -22,12 +23,23 @@ def read_labelled(
 ) -> tuple[pd.DataFrame, NDArray[np.generic], dict[str, Any]]:
     """Read rows to fit to, their classes, and how the file was written."""
     with open_rows(options.data, format=options.format, **reading_options(options)) as rows:
-        target = options.target if rows.matrix is not None else target_of(rows, options.target)
-        X, y = rows.read(target, options.drop, categorical_features)
+        X, y = labelled_rows(rows, options, categorical_features)
+    return X, y, rows.about()
+
+
+def labelled_rows(
+    rows: RowFile,
+    options: argparse.Namespace,
+    categorical_features: ArrayLike | None,
+    aside: Sequence[str] = (),
+) -> tuple[pd.DataFrame, NDArray[np.generic]]:
+    """Read rows to fit to, without the columns that are put aside, and their classes."""
+    target = options.target if rows.matrix is not None else target_of(rows, options.target)
+    X, y = rows.read(target, [*options.drop, *aside], categorical_features)
     assert y is not None
     if len(np.unique(y)) < 2:
         raise ValueError(f"{options.data}: the target has only one value; at least two are needed.")
-    return X, y, rows.about()
+    return X, y
 
 
 def as_written(X: pd.DataFrame, reading: dict[str, Any]) -> pd.DataFrame:

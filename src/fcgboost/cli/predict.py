@@ -31,6 +31,7 @@ output as CSV.
 With --explain the column "base" and a column "contribution(COL)" for every column
 that the model uses add up to the decision value of the second of two classes, or of
 the predicted class. "error" bounds their error: 0, or at most 1 % of the largest.
+Beyond a second, standard error shows how many rows of a batch are explained.
 
 examples:
   fcgboost predict model.json new.csv.gz --out labels.csv --keep id --decision
@@ -109,15 +110,14 @@ def predictions(model: FCGBoostClassifier, options: argparse.Namespace) -> Itera
             [batch] = model_batches(model, rows)
         background = batch.X
     with open_for(model, options) as rows:
-        # An explanation takes its time, and a terminal is to see how many rows are done.
-        n_rows = min(options.batch, 256) if options.explain else options.batch
         batches = model_batches(
             model,
             rows,
             keep=options.keep,
-            n_rows=n_rows,
+            n_rows=options.batch,
         )
-        for batch in console.counted(batches):
+        # Explanations show their own progress.
+        for batch in batches if options.explain else console.counted(batches):
             columns = _predictions(model, batch, options.decision)
             if options.explain:
                 columns |= _contributions(
@@ -168,6 +168,7 @@ def _contributions(
     from fcgboost.rows.batches import columns_in
 
     columns = model.describe().columns if rows.matrix is not None else columns_in(model, rows)
+    model.set_params(verbose=1)
     explanation = model.explain(batch.X, background=background)
     output = batch.decision.argmax(axis=1) if batch.decision.ndim == 2 else 1
     values, base = explanation.towards(output)

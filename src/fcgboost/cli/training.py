@@ -23,11 +23,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def make_classifier(options: argparse.Namespace) -> FCGBoostClassifier:
-    """Return the classifier that the options describe."""
+def make_classifier(options: argparse.Namespace, **parameters: Any) -> FCGBoostClassifier:
+    """Return the classifier that the options describe, and parameters."""
     classifier = FCGBoostClassifier(
-        options.dictionary,
-        loss=options.loss,
+        **parameters,
         time_limit=options.time_limit,
         random_state=options.seed,
         keep_columns=options.keep_column or None,
@@ -72,7 +71,7 @@ def split(X: pd.DataFrame, y: NDArray[np.generic], options: argparse.Namespace) 
 
 
 def train(
-    classifier: FCGBoostClassifier, X: pd.DataFrame, y: NDArray[np.generic]
+    classifier: FCGBoostClassifier, X: pd.DataFrame, y: NDArray[np.generic], **of_rows: Any
 ) -> tuple[FCGBoostClassifier, dict[str, object]]:
     """Fit a clone; return the model, whose findings name rows of the file, and why it stopped."""
     classifier = clone(classifier)
@@ -86,7 +85,7 @@ def train(
     start = time.perf_counter()
     with warnings.catch_warnings(record=True) as caught, console.progress() as show:
         warnings.filterwarnings("always", message="Reading and checking the data")
-        classifier.set_callbacks(watch).fit(X, y)
+        classifier.set_callbacks(watch).fit(X, y, **of_rows)
         classifier.set_callbacks()
     seconds = time.perf_counter() - start
     index = getattr(X, "index", None)  # of sparse rows there is none

@@ -12,7 +12,14 @@ from fcgboost._kernels import HingeSums, square_terms
 from fcgboost.arrays import Matrix
 from fcgboost.designs.base import ActiveColumns, Array, Expansion, NewestFit, NewtonEnd, Point
 from fcgboost.designs.blocks import block_sums, row_blocks
-from fcgboost.losses import CurvedLoss, Loss, SmoothLoss, Square, SquaredHinge
+from fcgboost.losses import (
+    CurvedLoss,
+    Loss,
+    ModifiedHuber,
+    SmoothLoss,
+    Square,
+    SquaredHinge,
+)
 
 if TYPE_CHECKING:
     from fcgboost.designs.memory import MemoryDesign
@@ -37,6 +44,13 @@ class State(NamedTuple):
     losses: Matrix
     slopes: Matrix
     curvatures: Matrix
+
+
+def _bend(loss: Loss) -> float | None:
+    """Return the shortfall at which a compiled loss becomes linear, 0 for the square."""
+    if type(loss) is ModifiedHuber:
+        return float(loss.threshold)
+    return {SquaredHinge: np.inf, Square: 0.0}.get(type(loss))
 
 
 def expansion(state: State, fetched: Sequence[Array]) -> Expansion:
@@ -66,9 +80,10 @@ class RowColumns(ActiveColumns):
         self.total_weight = design.total_weight
         self._design = design
         self._device = design.device
-        self.is_hinge = type(loss) is SquaredHinge
+        #: The loss as the compiled library knows it.
+        self.bend = _bend(loss)
         #: Whether there are compiled passes over the rows.
-        self.is_compiled = (self.is_hinge or type(loss) is Square) and not self._device.is_torch
+        self.is_compiled = self.bend is not None and not self._device.is_torch
         put = design.device.put
         self._y = put(target)
         self._first_slopes = self._terms(0.0 * design.weights)[1]
@@ -92,7 +107,8 @@ class RowColumns(ActiveColumns):
     def active(self, point: Point, residual: Matrix) -> tuple[Matrix, float]:
         """Return the weights of the rows that have a residual, in some unit, and this unit."""
         state = point.state
-        if self.is_compiled and isinstance(state, State):
+        has_tails = isinstance(self.loss, ModifiedHuber)
+        if self.is_compiled and isinstance(state, State) and not has_tails:
             # There the curvature is twice the share.
             return state.curvatures, self.total_weight / 2.0
         return (residual != 0.0) * self._design.weights, 1.0
@@ -111,8 +127,8 @@ class RowColumns(ActiveColumns):
         y = self._y
         shares = self._design.shares
         loss = self.loss
-        if self.is_compiled:
-            return square_terms(self.is_hinge, f, y, shares)
+        if self.is_compiled and self.bend is not None:
+            return square_terms(self.bend, f, y, shares)
         if not isinstance(loss, CurvedLoss):
             return shares * loss.value(y, f), shares * loss.gradient(y, f), None
         values, slopes, curvatures = loss.terms(y, f)
@@ -152,9 +168,9 @@ class MemoryColumns(RowColumns):
         self._unread: list[Matrix] = []
         #: The compiled sums of each output.
         self._sums: list[HingeSums] = []
-        if self.is_compiled:
+        if self.is_compiled and self.bend is not None:
             for _ in range(n_outputs):
-                self._sums.append(HingeSums(self._storage, self._y, design.shares, self.is_hinge))
+                self._sums.append(HingeSums(self._storage, self._y, design.shares, self.bend))
         if has_constant:
             self._store(self._device.xp.ones_like(design.weights)[:, None])
 

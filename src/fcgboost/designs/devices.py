@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from fcgboost._kernels.forest import Forest
 from fcgboost.arrays import Matrix
 from fcgboost.dictionaries import Dictionary, TreeDictionary
-from fcgboost.dictionaries.trees import TreeGrower
+from fcgboost.dictionaries.trees import TreeGrower, Walk
 
 #: From inputs, atoms, W and whether values are squared: values^T W as float64.
 FusedSums: TypeAlias = Callable[[Any, Any, Any, bool], Any]
@@ -29,11 +29,13 @@ class HostDevice:
     is_torch = False
     #: Whether candidates are scored in float32.
     is_float32_faster = False
-    #: The module with its kernels for trees, if there are any.
+    #: The module with its kernels for forests, if there are any.
     kernels: Any = None
     #: The size of temporary blocks: 1 MiB of float64 fits into the cache (half the time of 8 MiB)
     #: and makes the overhead of Python negligible.
     block_entries = 1 << 17
+    #: How rows walk down trees; None means by its functions.
+    walk: Walk | None = None
     #: How often results were waited for.
     n_waits = 0
 

@@ -170,7 +170,7 @@ class LeafColumns(TreeColumns, RowColumns):
     def _added(self, forest: Any, values: Array, f: Array, n_vectors: int) -> tuple[State, Array]:
         """Add leaf values to f, compiled; return the rows there, and sums over leaves."""
         terms, sums = forest.terms(
-            self.is_hinge,
+            self.bend,
             values,
             f,
             self._y,

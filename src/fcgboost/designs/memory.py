@@ -320,7 +320,8 @@ class MemoryDesign(Design):
     def tree_of(self, atom: Matrix) -> Any:
         """Return a forest of one tree, sending all rows down to their leaves."""
         blocks = row_blocks(self.n_rows, self.device.block_entries // self.X.shape[1])
-        parts = self.each(lambda block: self.trees.leaves(self.inputs[block], atom), blocks)
+        walk = self.device.walk
+        parts = self.each(lambda block: self.trees.leaves(self.inputs[block], atom, walk), blocks)
         codes = self.device.xp.concatenate(parts)
         return self.tree(codes, len(self.trees.leaf_values(atom)))
 

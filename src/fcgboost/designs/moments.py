@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
@@ -18,8 +18,8 @@ from fcgboost.dictionaries import Sample
 
 # Blocks fit into the cache.
 _BLOCK_ENTRIES = 1 << 17
-# Blocks that are worth a thread.
-_BLOCKS_AT_ONCE = 4
+# Blocks that a thread takes at once.
+_PART = 16
 # Larger constants would hide the other columns, so they are their own unit.
 _LARGEST_CONSTANT = 2.0**20
 
@@ -114,44 +114,51 @@ class Frame:
 def moments_of(X: Matrix, weights: Array) -> Moments:
     """Return the moments of rows in this process."""
     total = float(weights.sum())
-    find = _sparse_moments if sparse.issparse(X) else _dense_moments
+    shares = weights / total
     with np.errstate(over="ignore", under="ignore"):
-        return Moments(total, *find(X, weights / total))
+        if sparse.issparse(X):
+            return Moments(total, *_sparse_moments(X, shares))
+        return Moments(total, *_dense_moments(X, shares))
 
 
 def _dense_moments(X: Matrix, shares: Array) -> tuple[Array, ...]:
     blocks = row_blocks(X.shape[0], _BLOCK_ENTRIES // max(1, X.shape[1]))
+    parts = [blocks[start : start + _PART] for start in range(0, len(blocks), _PART)]
 
-    def values(rows: slice) -> Array:
+    def values(part: Sequence[slice]) -> Iterator[tuple[slice, Array]]:
+        """Yield the values of blocks, in the same memory."""
         # In C order: the last digits must not depend on the memory layout of X.
-        return np.ascontiguousarray(X[rows], np.float64)
+        room = np.empty((part[0].stop - part[0].start, X.shape[1]))
+        for rows in part:
+            block = room[: rows.stop - rows.start]
+            np.copyto(block, X[rows])
+            yield rows, block
 
-    def scan(several: Sequence[slice]) -> tuple[Array, Array, list[Array]]:
-        """Return the ends of some blocks, and the sum of each."""
+    def first(part: Sequence[slice]) -> tuple[list[Array], Array, Array]:
+        """Return the sums of some blocks, and the extremes."""
         # Blocks are compared elementwise first, because columns may be few.
         sums = []
-        low = values(several[0]).copy()
+        low = np.array(X[part[0]], np.float64)
         high = low.copy()
-        for rows in several:
-            block = values(rows)
+        for rows, block in values(part):
             n_rows = len(block)
             sums.append(shares[rows] @ block)
             np.minimum(low[:n_rows], block, out=low[:n_rows])
             np.maximum(high[:n_rows], block, out=high[:n_rows])
-        return low.min(axis=0), high.max(axis=0), sums
+        return sums, low.min(axis=0), high.max(axis=0)
 
-    def squares(several: Sequence[slice]) -> list[Array]:
-        return [shares[rows] @ (values(rows) - mean) ** 2 for rows in several]
+    def second(part: Sequence[slice]) -> list[Array]:
+        squares = []
+        for rows, block in values(part):
+            block -= mean
+            np.square(block, out=block)
+            squares.append(shares[rows] @ block)
+        return squares
 
-    pieces = [blocks[piece] for piece in row_blocks(len(blocks), _BLOCKS_AT_ONCE)]
-    scanned = threads.each(scan, pieces)
-    low = np.min([piece[0] for piece in scanned], axis=0)
-    high = np.max([piece[1] for piece in scanned], axis=0)
-    sums = chain.from_iterable(piece[2] for piece in scanned)
-    mean = np.sum(list(sums), axis=0)
-    squared = chain.from_iterable(threads.each(squares, pieces))
-    variance = np.sum(list(squared), axis=0)
-    return low, high, mean, variance
+    sums, lows, highs = zip(*threads.each(first, parts), strict=True)
+    mean = np.sum(list(chain(*sums)), axis=0)
+    variance = np.sum(list(chain(*threads.each(second, parts))), axis=0)
+    return np.min(lows, axis=0), np.max(highs, axis=0), mean, variance
 
 
 def _sparse_moments(X: SparseMatrix, shares: Array) -> tuple[Array, ...]:

@@ -112,13 +112,6 @@ class Dictionary(Part):
         """
         return lambda X: self.evaluate(X, atoms, scale)
 
-    def prepared_together(self, atoms: Array, scales: Array) -> ValuesOf | None:
-        """Return `prepared` for few rows and atoms that each have a scale, or None.
-
-        So the atoms of several models are evaluated in one call.
-        """
-        return None
-
     def scaled(self, atoms: Matrix, factors: Array) -> Matrix | None:
         """Return atoms scaled by positive factors, or None if the family has no multiples."""
         return None

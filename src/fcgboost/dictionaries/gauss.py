@@ -112,11 +112,6 @@ class GaussDictionary(SmoothDictionary, LearnableDictionary):
 
         return values
 
-    def prepared_together(self, atoms: Array, scales: Array) -> ValuesOf:
-        centers = np.ascontiguousarray(atoms[:, :-1])
-        units = 0.5**0.5 / (atoms[:, -1:] * scales)
-        return lambda X: _kernels.gauss_values(np.ascontiguousarray(X), centers, units)
-
     def input_gradient(
         self,
         X: Matrix,

@@ -64,10 +64,6 @@ class PlaneDictionary(Dictionary):
 
         return values
 
-    def prepared_together(self, atoms: Array, scales: Array) -> ValuesOf:
-        # Rows include the scale.
-        return self.prepared(atoms, scales[0])
-
 
 class InnerProductDictionary(PlaneDictionary, SmoothDictionary, LearnableDictionary):
     """Atoms profile(<w, x> + b) with a differentiable profile; a row is (w, b)."""

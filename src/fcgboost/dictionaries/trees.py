@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fcgboost import _kernels
-from fcgboost._kernels import Rules, WeightUnit
+from fcgboost._kernels import Rules, WeightUnit, walks
 from fcgboost.arrays import (
     Array,
     Codes,
@@ -51,6 +51,8 @@ _MOST_LEAVES = 2**16 - 1
 _MOST_NUMBERS = 1 << 25
 # The unit of weight is found while a tree grows.
 _UNKNOWN = WeightUnit()
+#: From rows and trees on a device, and a depth: the nodes reached, of shape (n_rows, n_trees).
+Walk: TypeAlias = Callable[[Any, Array, int], Any]
 # Values per pass on a device.
 _ENTRIES = 1 << 22
 
@@ -156,6 +158,7 @@ class TreeDictionary(GrownDictionary):
             peak=float(self.peak),
             unit=unit.size,
             is_exact=unit.is_exact,
+            looks_ahead=not self.corrects_leaves,
         )
 
     def check_rows(self, X: Matrix) -> None:
@@ -195,11 +198,11 @@ class TreeDictionary(GrownDictionary):
     def prepared(self, atoms: Matrix, scale: Array) -> ValuesOf:
         """Check the trees once; raise a ValueError if rows are not trees."""
         nodes = nodes_of(atoms)
-        depths = _kernels.check_trees(nodes, len(scale))
+        checked = walks.check_trees(nodes, len(scale))
         if is_tensor(atoms):
             size = max(1, _ENTRIES // max(1, len(nodes)))
             table = namespace(atoms).as_tensor(nodes, device=atoms.device)
-            deepest = int(depths.max(initial=0))
+            deepest = int(checked.depths.max(initial=0))
 
             def values_there(X: Tensor) -> Tensor:
                 numbers = namespace(X).arange(len(nodes), device=X.device)
@@ -214,22 +217,19 @@ class TreeDictionary(GrownDictionary):
         def values(X: Matrix) -> Array:
             if X.shape[1] != len(scale):
                 raise ValueError(f"X has {X.shape[1]} features, not {len(scale)}.")
-            trees = nodes
+            trees = checked
             if is_sparse(X):
                 # Only the columns in use are made dense.
                 features = nodes[:, :, 0]
                 used, numbers = np.unique(features.clip(0.0), return_inverse=True)
                 numbers = numbers.reshape(features.shape)
-                trees = nodes.copy()
-                trees[:, :, 0] = np.where(features < 0.0, features, numbers)
+                renumbered = nodes.copy()
+                renumbered[:, :, 0] = np.where(features < 0.0, features, numbers)
+                trees = walks.check_trees(renumbered, len(used))
                 X = X[:, used.astype(np.intp)].toarray()
-            return _kernels.walk(X, trees, depths)
+            return walks.walk(X, trees)
 
         return values
-
-    def prepared_together(self, atoms: Array, scales: Array) -> ValuesOf:
-        # Trees have no scale.
-        return self.prepared(atoms, scales[0])
 
     def n_parameters(self, n_features: int) -> int:
         """Return the size of a full tree."""
@@ -240,19 +240,15 @@ class TreeDictionary(GrownDictionary):
     def n_dense(self, n_features: int) -> int:
         return min(n_features, self.max_features or n_features)
 
-    def leaves(self, X: Matrix, atom: Array) -> Matrix:
-        """Return the leaf number of each row in one tree."""
+    def leaves(self, X: Matrix, atom: Array, walk: Walk | None = None) -> Matrix:
+        """Return the leaf number of each row in one tree; a device may have its own `walk`."""
         nodes = nodes_of(atom)
-        depth = int(_kernels.check_trees(nodes, X.shape[1])[0])
+        tree = walks.check_trees(nodes, X.shape[1])
         numbers = np.cumsum(nodes[0, :, 0] == -1.0) - 1
         if is_tensor(X):
-            return to_device_of(numbers, X)[_walk(X, nodes, depth)[:, 0]]
-        return _kernels.walk_to_leaves(
-            to_numpy(X),
-            nodes[0],
-            depth,
-            numbers.astype(np.uint16),
-        )
+            reached = (walk or _walk)(X, nodes, int(tree.depths[0]))
+            return to_device_of(numbers, X)[reached[:, 0]]
+        return walks.walk_to_leaves(to_numpy(X), tree, numbers.astype(np.uint16))
 
     def leaf_values(self, atom: Array) -> Array:
         """Return the leaf values of one tree, in the order of the leaf numbers."""
@@ -279,9 +275,21 @@ def _with_leaves(atoms: Matrix, values: Array | float) -> Matrix:
     return as_rows(nodes)
 
 
-def _walk(X: Matrix, nodes: Array, depth: int) -> Matrix:
-    """Walk all rows down all trees, level by level; return the nodes they reach."""
-    xp = namespace(X)
+class WalkedNodes(NamedTuple):
+    """The nodes of all trees as rows on a device walk through them."""
+
+    #: The left child; that of a leaf is the leaf itself, which all rows reach from the left.
+    left: Tensor
+    feature: Tensor
+    value: Tensor
+    is_missing_right: Tensor
+    is_set: Tensor
+    #: The categories that go left, if there are any.
+    sets: Tensor | None
+
+
+def walked_nodes(X: Tensor, nodes: Array) -> WalkedNodes:
+    """Return the nodes of trees on the device of X."""
     n_trees, n_nodes = nodes.shape[:2]
     flat = nodes.reshape(-1, FIELDS)
     is_leaf = flat[:, 0] == -1.0
@@ -290,16 +298,24 @@ def _walk(X: Matrix, nodes: Array, depth: int) -> Matrix:
     # Rows stay in a leaf.
     children = np.repeat(roots, n_nodes) + flat[:, 2]
     children = np.where(is_leaf, np.arange(len(flat)), children).astype(np.int64)
-    left = to_device_of(children, X)
-    feature = to_device_of(flat[:, 0].clip(0.0).astype(np.int64), X)
-    value = to_device_of(np.where(is_leaf, np.inf, flat[:, 1]), X)
-    is_missing_right = to_device_of(~is_leaf & (kinds & MISSING_LEFT == 0), X)
     is_set = kinds & CATEGORIES != 0
-    sets = None
-    if is_set.any():
-        sets = to_device_of(sets_of(nodes).reshape(len(flat), -1), X)
+    sets = sets_of(nodes).reshape(len(flat), -1)
+    return WalkedNodes(
+        left=to_device_of(children, X),
+        feature=to_device_of(flat[:, 0].clip(0.0).astype(np.int64), X),
+        value=to_device_of(np.where(is_leaf, np.inf, flat[:, 1]), X),
+        is_missing_right=to_device_of(~is_leaf & (kinds & MISSING_LEFT == 0), X),
+        is_set=to_device_of(is_set, X),
+        sets=to_device_of(sets, X) if is_set.any() else None,
+    )
+
+
+def _walk(X: Matrix, nodes: Array, depth: int) -> Matrix:
+    """Walk all rows down all trees, level by level; return the nodes they reach."""
+    xp = namespace(X)
+    left, feature, value, is_missing_right, is_set, sets = walked_nodes(X, nodes)
     rows = xp.arange(len(X), device=X.device)[:, None]
-    root = to_device_of(roots, X)
+    root = to_device_of(nodes.shape[1] * np.arange(len(nodes)), X)
     at = root + 0 * rows
     for _ in range(depth):
         x = X[rows, feature[at]]
@@ -309,7 +325,7 @@ def _walk(X: Matrix, nodes: Array, depth: int) -> Matrix:
             codes = xp.where(is_code(x), x, 0.0).long()
             is_other = ((sets[at, codes // WORD] >> codes % WORD) & 1) == 0
             is_other = xp.where(is_code(x), is_other, is_missing_right[at])
-            is_right = xp.where(to_device_of(is_set, X)[at], is_other, is_right)
+            is_right = xp.where(is_set[at], is_other, is_right)
         at = left[at] + is_right
     return at - root
 

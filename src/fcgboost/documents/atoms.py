@@ -8,7 +8,7 @@ import numpy as np
 from msgspec import UNSET
 from scipy import sparse
 
-from fcgboost._kernels import check_trees
+from fcgboost._kernels.walks import check_trees
 from fcgboost.arrays import Array, Rows, to_numpy
 from fcgboost.dictionaries import (
     Dictionary,
@@ -173,6 +173,6 @@ def _union_fault(dictionary: UnionDictionary, atoms: Array, n_features: int) -> 
 def _is_tree(row: Array, n_features: int) -> bool:
     """Return whether each reachable node is valid and reached once."""
     try:
-        return bool(check_trees(nodes_of(row[None]), n_features)[0] <= _DEEPEST)
+        return bool(check_trees(nodes_of(row[None]), n_features).depths[0] <= _DEEPEST)
     except (IndexError, ValueError):
         return False

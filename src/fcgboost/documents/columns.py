@@ -26,6 +26,7 @@ from fcgboost.documents.schema import (
     NumberOutputRecord,
     NumberRecord,
     OutputRecord,
+    PairRecord,
     PlainInputsRecord,
     SkippedRecord,
     TableInputsRecord,
@@ -39,6 +40,7 @@ from fcgboost.tables import (
     SkippedColumn,
 )
 from fcgboost.tables.inputs import Inputs, PlainInputs
+from fcgboost.tables.pairs import Pair
 
 _PLACE = "$.columns"
 # The largest length of all output names, each of which repeats the name of its column.
@@ -61,7 +63,11 @@ def inputs_document(inputs: Inputs | None) -> JsonObject | None:
         fills = inputs.fills
         return {"kind": "plain", "fills": None if fills is None else fills.tolist()}
     columns = [list(map(_output_document, column.outputs)) for column in inputs.columns]
-    return {"kind": "table", "outputs": columns}
+    pairs: list[JsonObject] = [
+        {"columns": list(pair.columns), "outputs": list(map(_output_document, pair.outputs))}
+        for pair in inputs.pairs
+    ]
+    return {"kind": "table", "outputs": columns, "pairs": pairs}
 
 
 def _output_document(output: NumberOutput | LevelOutput) -> JsonObject:
@@ -81,7 +87,9 @@ def n_inputs(member: MemberRecord, document: Document, place: str) -> int:
     """Return how many inputs a member makes of the columns."""
     inputs = member.inputs
     if isinstance(inputs, TableInputsRecord):
-        return sum(map(len, sized(inputs.outputs, document.n_features, f"{place}.inputs.outputs")))
+        columns = sized(inputs.outputs, document.n_features, f"{place}.inputs.outputs")
+        n_of_pairs = sum(len(pair.outputs) for pair in inputs.pairs)
+        return sum(map(len, columns)) + n_of_pairs
     if document.columns is not None:
         refuse(f"{place}.inputs", 'must be of kind "table" if there are columns')
     return document.n_features
@@ -154,15 +162,33 @@ def read_inputs(
         if record.fills is not None:
             fills = numbers(record.fills, len(columns), f"{place}.fills")
         return PlainInputs([column.name for column in columns], fills)
-    place += ".outputs"
     made = [
-        _with_outputs(column, outputs, f"{place}[{i}]")
+        _with_outputs(column, outputs, f"{place}.outputs[{i}]")
         for i, (column, outputs) in enumerate(zip(columns, record.outputs, strict=True))
     ]
+    pairs = [
+        _read_pair(pair, columns, f"{place}.pairs[{i}]") for i, pair in enumerate(record.pairs)
+    ]
     # Check the length of the output names before making them.
-    if sum(len(column.name) * column.n_outputs for column in made) > _MOST_IN_NAMES:
+    lengths = [len(column.name) * column.n_outputs for column in made]
+    lengths += [len(pair.name) * pair.n_outputs for pair in pairs]
+    if sum(lengths) > _MOST_IN_NAMES:
         refuse(place, "has columns with names that are too long for a model file")
-    return Inputs(made)
+    return Inputs(made, pairs)
+
+
+def _read_pair(record: PairRecord, columns: Sequence[Column], place: str) -> Pair:
+    first, second = record.columns
+    known = range(len(columns))
+    are_columns = first in known and second in known and first < second
+    if not are_columns or not all(isinstance(columns[j], CategoryColumn) for j in record.columns):
+        refuse(f"{place}.columns", "must be two columns of categories in increasing order")
+    pair = Pair.of(columns, first, second)
+    outputs = tuple(
+        _read_level(output, pair.n_combinations - 1, f"{place}.outputs[{i}]")
+        for i, output in enumerate(record.outputs)
+    )
+    return replace(pair, outputs=outputs)
 
 
 def _with_outputs(column: Column, records: Sequence[OutputRecord], place: str) -> Column:

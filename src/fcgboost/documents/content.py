@@ -16,7 +16,7 @@ from fcgboost.arrays import (
     Array,
     to_numpy,
 )
-from fcgboost.calibration import PowerLink
+from fcgboost.calibration import Correction, PowerLink, check_noise_matrix
 from fcgboost.documents import schema
 from fcgboost.documents.checking import (
     Json,
@@ -86,6 +86,7 @@ def document_of(classifier: Fitted, *, has_background: bool, about: JsonObject) 
     # Not available for every dictionary, nor for a loaded and truncated model.
     importances = getattr(classifier, "feature_importances_", None)
     columns = classifier._table_columns_
+    correction = classifier._correction_
     return {
         "format": schema.FORMAT,
         "version": schema.VERSION,
@@ -99,6 +100,8 @@ def document_of(classifier: Fitted, *, has_background: bool, about: JsonObject) 
         "k0": int(classifier._k0_),
         "loss": plain(classifier._loss_, "loss"),
         "link": None if classifier.link_ is None else asdict(classifier.link_),
+        "correction": correction
+        and {"matrix": correction.matrix.tolist(), "shift": correction.shift},
         "feature_importances": None if importances is None else list(map(special, importances)),
         "background": _background_document(classifier) if has_background else None,
         "findings": list(map(asdict, classifier.findings_)),
@@ -150,6 +153,7 @@ def read_content(value: object, parts: PartsByName, max_bytes: float = math.inf)
         "n_features_in_": n_features,
         "link_": link and PowerLink(link.slope, link.power),
         "findings_": tuple(Finding(**structs.asdict(finding)) for finding in document.findings),
+        "_correction_": _read_correction(document.correction, classes),
         "_k0_": document.k0,
         "_loss_": read_part(
             document.loss,
@@ -170,6 +174,19 @@ def read_content(value: object, parts: PartsByName, max_bytes: float = math.inf)
     if document.feature_names is not None:
         fitted["feature_names_in_"] = np.array(document.feature_names, dtype=object)
     return Content(read_parameters(document.parameters, parts), fitted)
+
+
+def _read_correction(
+    record: schema.CorrectionRecord | None, classes: NDArray[np.generic]
+) -> Correction | None:
+    """Return the correction for wrong labels, with a valid matrix."""
+    if record is None:
+        return None
+    rows = [numbers(row, len(classes), "$.correction.matrix") for row in record.matrix]
+    try:
+        return Correction(check_noise_matrix(rows, classes.tolist()), record.shift)
+    except ValueError:
+        refuse("$.correction.matrix", "is not a matrix of rates of labels")
 
 
 def _read_classes(record: schema.ClassesRecord) -> NDArray[np.generic]:

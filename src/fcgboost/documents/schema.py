@@ -63,6 +63,7 @@ PARAMETERS = (
     "normalize",
     "reselect",
     "link",
+    "label_noise",
     "cv",
     "ensemble",
     "validation_fraction",
@@ -96,6 +97,13 @@ class LinkRecord(Record):
 
     slope: Annotated[float, Meta(gt=0, le=1000)]
     power: Annotated[float, Meta(gt=0, le=4)]
+
+
+class CorrectionRecord(Record):
+    """Rates of labels (columns) by true class (rows); the shift moves decision values of a pair."""
+
+    matrix: list[list[Annotated[float, Meta(ge=0, le=1)]]]
+    shift: Real
 
 
 class LimitsRecord(Record):
@@ -201,10 +209,18 @@ class PlainInputsRecord(Record, tag_field="kind", tag="plain"):
     fills: list[Real] | None
 
 
+class PairRecord(Record):
+    """Two columns of categories, and what their combinations become."""
+
+    columns: tuple[_Place, _Place]
+    outputs: list[LevelNumbersRecord]
+
+
 class TableInputsRecord(Record, tag_field="kind", tag="table"):
-    """The inputs are the outputs of each column, ordered by their views."""
+    """The inputs are the outputs of each column and then of each pair, ordered by their views."""
 
     outputs: list[list[OutputRecord]]
+    pairs: list[PairRecord]
 
 
 class MemberRecord(Record):
@@ -270,6 +286,7 @@ class Document(Record):
     k0: _Count
     loss: PartRecord
     link: LinkRecord | None
+    correction: CorrectionRecord | None
     feature_importances: list[_RealOrName] | None
     #: Background rows for explanations, as columns read them.
     background: Annotated[list[list[_RealOrNaN]], Meta(min_length=1, max_length=MOST_ROWS)] | None

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from textwrap import indent
 
 from fcgboost import __version__
-from fcgboost.calibration import LARGEST, PowerLink
+from fcgboost.calibration import LARGEST, Correction, PowerLink
 from fcgboost.export.c_sum import sum_code
 from fcgboost.export.c_table import table_code
 from fcgboost.export.c_text import PRECISIONS, Program, comment, text_table
@@ -84,12 +84,13 @@ def _text(program: Program) -> str:
             "}\n"
         )
         parts = [table_code(program), sum_code(program, f"{name}_sum"), decision]
-    parts.append(_prediction(program))
+    if formula.correction is not None:
+        parts.append(_correction(program, formula.correction))
     if isinstance(formula.probability, PowerLink):
         parts.append(_link_probabilities(program, formula.probability))
     elif formula.probability is not None:
         parts.append(_probabilities(program))
-    parts.append(_label(program))
+    parts += [_prediction(program), _label(program)]
     needs = ["<math.h>"] + ["<string.h>"] * ("strcmp" in parts[0])
     return (
         _introduction(program)
@@ -130,10 +131,51 @@ def _introduction(program: Program) -> str:
     return "/* " + "\n".join(f" * {line}".rstrip() for line in lines)[3:] + "\n */\n"
 
 
+def _label_decision(program: Program) -> str:
+    """Write the decision value of labels, before a correction moves it."""
+    correction = program.formula.correction
+    text = f"    {program.name}_decision(x, out);\n"
+    if correction is not None and program.formula.n_outputs == 1:
+        text += f"    out[0] += {program.precision.number(correction.shift)};\n"
+    return text
+
+
+def _correction(program: Program, correction: Correction) -> str:
+    """Write how probabilities of labels become those of true classes."""
+    real = program.precision.real
+    n = len(correction.matrix)
+    number = program.precision.number
+    rows = ", ".join(
+        "{ " + ", ".join(number(float(entry)) for entry in row) + " }"
+        for row in correction.inverse.T
+    )
+    each = f"for (int k = 0; k < {n}; k++)"
+    return (
+        f"static inline void {program.name}_true({real} out[{n}]) {{\n"
+        f"    static const {real} from[{n}][{n}] = {{ {rows} }};\n"
+        f"    {real} p[{n}], total = 0;\n"
+        f"    {each} {{\n"
+        "        p[k] = 0;\n"
+        f"        for (int j = 0; j < {n}; j++) p[k] += from[k][j] * out[j];\n"
+        "        if (p[k] < 0) p[k] = 0;\n"
+        "        total += p[k];\n"
+        "    }\n"
+        f"    {each} out[k] = p[k] / total;\n"
+        "}\n"
+    )
+
+
+def _corrected(program: Program) -> str:
+    """Write the end of a function of probabilities."""
+    return "}\n" if program.formula.correction is None else f"    {program.name}_true(out);\n}}\n"
+
+
 def _prediction(program: Program) -> str:
     n = program.formula.n_outputs
+    values = "decision"
     rest = "    return out[0] > 0;\n"
     if n > 1:
+        values = "decision" if program.formula.correction is None else "proba"
         rest = (
             "    int best = 0;\n"
             f"    for (int k = 1; k < {n}; k++) if (out[k] > out[best]) best = k;\n"
@@ -142,7 +184,7 @@ def _prediction(program: Program) -> str:
     return (
         f"static inline int {program.name}_predict({program.row}) {{\n"
         f"    {program.precision.real} out[{n}];\n"
-        f"    {program.name}_decision(x, out);\n"
+        f"    {program.name}_{values}(x, out);\n"
         f"{rest}}}\n"
     )
 
@@ -159,9 +201,9 @@ def _probabilities(program: Program) -> str:
             "    return up / (up + down);\n"
         )
     rest = (
-        f"    {name}_decision(x, out);\n"
+        f"{_label_decision(program)}"
         f"    out[1] = {name}_probability(out[0]);\n"
-        "    out[0] = 1 - out[1];\n}\n"
+        f"    out[0] = 1 - out[1];\n{_corrected(program)}"
     )
     return (
         f"static inline {real} {name}_probability({real} f) {{\n"
@@ -195,13 +237,13 @@ def _link_probabilities(program: Program, link: PowerLink) -> str:
         "}\n\n"
         f"static inline void {name}_proba({program.row}, {real} out[{n}]) {{\n"
         f"    {real} top, total = 0;\n"
-        f"    {name}_decision(x, out);\n"
+        f"{_label_decision(program)}"
         f"{odds}"
         "    top = out[0];\n"
         f"    {each} if (out[k] > top) top = out[k];\n"
         f"    {each} total += out[k] = exp{suffix}(out[k] - top);\n"
         f"    {each} out[k] /= total;\n"
-        "}\n"
+        f"{_corrected(program)}"
     )
 
 
@@ -236,7 +278,7 @@ def _projection(program: Program) -> str:
         f"        threshold = total / ({real})n;\n"
         "    } while (n < last);\n"
         f"    {each} out[k] = out[k] > threshold ? out[k] - threshold : 0;\n"
-        "}\n"
+        f"{_corrected(program)}"
     )
 
 

@@ -39,14 +39,15 @@ def table_code(program: Program) -> str:
     names = fields_of(column.name for column in used)
     fields = dict(zip(record.used, names, strict=True))
     tables = ""
-    lines = ""
-    for position, cell in enumerate(record.cells):
-        column = record.columns[cell.column]
-        field = fields[cell.column]
+    for j, field in fields.items():
+        column = record.columns[j]
         if isinstance(column, CategoryColumn) and column.levels:
             tables += text_table(f"levels_{field}", column.levels)
-        lines += f"out[{position}] = {_cell(program, cell, field)};\n"
-    body = indent(tables + lines, "    ")
+    lines = [
+        f"out[{position}] = {_cell(program, cell, fields)};\n"
+        for position, cell in enumerate(record.cells)
+    ]
+    body = indent("".join([tables, *lines]), "    ")
     out = f"{program.precision.real} out[{len(record.cells)}]"
     text = f"static inline void {name}_read({program.row}, {out}) {{\n{body}}}\n"
     parts = [
@@ -82,18 +83,29 @@ def _struct(program: Program, fields: dict[int, str]) -> str:
     )
 
 
-def _cell(program: Program, cell: Cell, field: str) -> str:
+def _cell(program: Program, cell: Cell, fields: dict[int, str]) -> str:
     """Return the expression for a number that a row is read as."""
-    column = program.formula.record.columns[cell.column]
+    record = program.formula.record
+    column = record.columns[cell.column]
     real = program.precision.real
-    value = f"x->{field}"
+    value = f"x->{fields[cell.column]}"
     if isinstance(column, CategoryColumn):
-        levels = f"levels_{field}" if column.levels else "NULL"
-        return f"({real}){program.name}_find({value}, {levels}, {len(column.levels)})"
+        code = _code(program, cell.column, fields)
+        if cell.part == "pair":
+            other = _code(program, cell.second, fields)
+            code = f"({code} * {record.n_codes(cell.second)} + {other})"
+        return f"({real}){code}"
     if cell.part != "value":
         value = f"{program.name}_{cell.part}({value})"
     is_date = isinstance(column, NumberColumn) and column.unit == "days"
     return f"({real}){value}" if is_date and real != "double" else value
+
+
+def _code(program: Program, j: int, fields: dict[int, str]) -> str:
+    """Return the expression for the code of a column's text."""
+    n_levels = program.formula.record.n_codes(j) - 1
+    levels = f"levels_{fields[j]}" if n_levels else "NULL"
+    return f"{program.name}_find(x->{fields[j]}, {levels}, {n_levels})"
 
 
 def _finder(name: str) -> str:

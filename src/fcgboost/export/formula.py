@@ -16,7 +16,7 @@ from fcgboost.arrays import (
     stack_rows,
     to_numpy,
 )
-from fcgboost.calibration import PowerLink
+from fcgboost.calibration import Correction, PowerLink
 from fcgboost.checks import takes_missing
 from fcgboost.clipping import Limits
 from fcgboost.dictionaries import Dictionary, PolynomialDictionary, UnionDictionary
@@ -32,7 +32,14 @@ from fcgboost.dictionaries.nodes import (
 )
 from fcgboost.export.sources import Input, InputRecord, Way, record_of
 from fcgboost.io import check_model
-from fcgboost.losses import CubedHinge, Loss, ProbabilityLoss, Square, SquaredHinge
+from fcgboost.losses import (
+    CubedHinge,
+    Loss,
+    ModifiedHuber,
+    ProbabilityLoss,
+    Square,
+    SquaredHinge,
+)
 from fcgboost.members import Member
 from fcgboost.model import by_family
 from fcgboost.names import part_named
@@ -156,6 +163,8 @@ class Formula:
     #: How a decision value becomes a probability: (1 + f) / 2 ("linear"), the ratio of the squares
     #: of 1 + f and 1 - f ("squares"), or a link; None where neither determines one.
     probability: str | PowerLink | None
+    #: From labels to true classes, if predictions are of these.
+    correction: Correction | None
     #: All bool, int, float or str.
     labels: list[Label]
     #: The names of the numbers of a row, where the training data had them.
@@ -200,10 +209,11 @@ def formula_of(model: BaseFCGBoost, real: str = "double") -> Formula:
         summands=summands,
         n_members=len(members),
         kind=kinds.pop() if len(kinds) == 1 else "union",
-        intercept=np.add.reduce(intercepts),
+        intercept=np.add.reduce(intercepts) - classifier._shift,
         takes_missing=takes_missing(classifier),
         is_clipped=has_limits and len(summands) > 0,
         probability=classifier.link_ or _probability(classifier._loss_),
+        correction=classifier._correction_,
         labels=classifier.classes_.tolist(),
         names=None if names is None else [str(name) for name in names],
         record=record,
@@ -374,10 +384,12 @@ def _probability(loss: Loss) -> str | None:
     if not isinstance(loss, ProbabilityLoss):
         return None
     form = _PROBABILITIES.get(type(loss).probability)
+    if type(loss) is ModifiedHuber and loss.threshold >= 2.0:
+        form = "linear"  # as that of the squared hinge
     if form is None:
         raise ValueError(
             f"The probabilities of {type(loss).__name__} cannot be exported to C or ONNX: use "
-            "SquaredHinge, Square or CubedHinge."
+            "link='power', or SquaredHinge, Square, CubedHinge or ModifiedHuber(threshold=2)."
         )
     return form
 

@@ -135,6 +135,9 @@ def _outputs(graph: Graph, formula: Formula, decision: str, real: int) -> list[V
     helper = import_onnx().helper
     labels = formula.labels
     is_pair = formula.n_outputs == 1
+    probabilities = None
+    if formula.probability is not None:
+        probabilities = _probabilities(graph, formula, decision)
     declare = helper.make_tensor_value_info
     if is_pair:
         squeezed = graph.add("Squeeze", decision, graph.constant([1], np.int64))
@@ -142,7 +145,7 @@ def _outputs(graph: Graph, formula: Formula, decision: str, real: int) -> list[V
     else:
         positions = graph.add(
             "ArgMax",
-            decision,
+            probabilities if probabilities and formula.correction else decision,
             axis=1,
             keepdims=0,
         )
@@ -160,10 +163,10 @@ def _outputs(graph: Graph, formula: Formula, decision: str, real: int) -> list[V
         output="label",
     )
     infos = [declare("label", kind, ["n"])]
-    if formula.probability is not None:
+    if probabilities is not None:
         graph.add(
             "Cast",
-            _probabilities(graph, formula, decision),
+            probabilities,
             output="probabilities",
             to=real,
         )
@@ -178,6 +181,19 @@ def _outputs(graph: Graph, formula: Formula, decision: str, real: int) -> list[V
 
 
 def _probabilities(graph: Graph, formula: Formula, decision: str) -> str:
+    """Return the probabilities of labels or, with a correction, of true classes."""
+    correction = formula.correction
+    if correction is None:
+        return _label_probabilities(graph, formula, decision)
+    if formula.n_outputs == 1:
+        decision = graph.add("Add", decision, correction.shift)
+    p = _label_probabilities(graph, formula, decision)
+    shares = graph.add("Relu", graph.add("MatMul", p, graph.constant(correction.inverse)))
+    total = graph.add("MatMul", shares, graph.constant(np.ones((len(correction.matrix), 1))))
+    return graph.add("Div", shares, total)
+
+
+def _label_probabilities(graph: Graph, formula: Formula, decision: str) -> str:
     """Return the probabilities of the link, or `class_probabilities` of the losses."""
     if isinstance(formula.probability, PowerLink):
         return _apply_link(

@@ -70,12 +70,15 @@ def cells_of(graph: Graph, formula: Formula, names: list[str]) -> str:
         if isinstance(column, CategoryColumn):
             tensor = _codes(graph, column, tensor)
         columns[j] = graph.cast(tensor, "DOUBLE")
-    cells = [
-        columns[cell.column]
-        if cell.part in ("value", "level")
-        else _part_of_date(graph, cell.part, columns[cell.column])
-        for cell in record.cells
-    ]
+    cells = []
+    for cell in record.cells:
+        numbers = columns[cell.column]
+        if cell.part == "pair":
+            products = graph.add("Mul", numbers, float(record.n_codes(cell.second)))
+            numbers = graph.add("Add", products, columns[cell.second])
+        elif cell.part not in ("value", "level"):
+            numbers = _part_of_date(graph, cell.part, numbers)
+        cells.append(numbers)
     return cells[0] if len(cells) == 1 else graph.add("Concat", *cells, axis=1)
 
 

@@ -37,10 +37,14 @@ class Cell(NamedTuple):
     """A number that a row is read as.
 
     The part is "value", one of a date, or "level": the code of a text, that of missing ones last.
+    Of a "pair" it is the code of the first column's text times the number of codes of the second,
+    plus that of the second.
     """
 
     column: int
     part: str = "value"
+    #: The other column of a pair.
+    second: int = -1
 
 
 class Input(NamedTuple):
@@ -66,7 +70,12 @@ class InputRecord:
     @property
     def used(self) -> list[int]:
         """The numbers of the columns that are read."""
-        return sorted({cell.column for cell in self.cells})
+        columns = {j for cell in self.cells for j in (cell.column, cell.second)}
+        return sorted(columns - {-1})
+
+    def n_codes(self, j: int) -> int:
+        """Return how many codes a column of categories has: levels, and one for missing texts."""
+        return len(getattr(self.columns[j], "levels", ())) + 1
 
     def inputs_of(self, member: Member) -> tuple[Input, ...]:
         """Return the inputs of a member's atoms."""
@@ -106,7 +115,10 @@ def _cells_of(member: Member, n_columns: int) -> Iterator[tuple[Cell, NumberOutp
         yield from ((Cell(j), NumberOutput()) for j in range(n_columns))
         return
     for j, output in zip(member.inputs.sources.tolist(), member.inputs.outputs, strict=True):
-        if isinstance(output, LevelOutput):
+        if j >= n_columns:
+            first, second = member.pairs[j - n_columns].columns
+            yield Cell(first, "pair", second), output
+        elif isinstance(output, LevelOutput):
             yield Cell(j, "level"), output
         else:
             yield Cell(j, "value" if output.part == "missing" else output.part), output

@@ -300,6 +300,7 @@ def _path_metric(classifier: BaseFCGBoost, X: Rows, y: ArrayLike, metric: str) -
             whole.classes_,
             decision,
             whole.link_,
+            whole._correction_,
         )
         for decision in staged
     )

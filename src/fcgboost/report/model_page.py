@@ -119,7 +119,8 @@ def _sections(model: FittedModel, evaluation: EvaluatedRows, row: int | None) ->
         f"{count(len(evaluation), 'row')} with {count(len(model.columns), 'column')}. If the model "
         "was trained on these rows, all scores on this page are too optimistic."
     )
-    findings = [finding_table(model)] if model.classifier.findings_ else []
+    found = model.classifier.findings_
+    findings = [finding_table(found)] if found else []
     return [
         ("performance", "Performance", _performance(model, evaluation)),
         ("columns", "What predictions depend on", [draw_columns(model, evaluation)]),

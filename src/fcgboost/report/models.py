@@ -51,12 +51,11 @@ class FittedModel(Description):
         Their shape is (n_samples, n_outputs); of two classes the second is the only output. The
         cells were read before.
         """
-        decision = np.asarray(decision_of(self.members, numbers))
+        decision = np.asarray(self.classifier._flat(decision_of(self.members, numbers)))
+        is_pair = decision.ndim == 1
         if not self.has_proba:
-            return decision
-        if decision.shape[1] == 1:
-            return np.asarray(self.classifier.probabilities_of(decision[:, 0]))[:, 1:]
-        return np.asarray(self.classifier.probabilities_of(decision))
+            return decision[:, None] if is_pair else decision
+        return np.asarray(self.classifier.probabilities_of(decision))[:, int(is_pair) :]
 
     def largest(self, most: int) -> list[int]:
         """Return the positions of the columns that matter most and are not left out, in order."""

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
 
+from fcgboost.findings import Finding
 from fcgboost.inspection import encoding_of, kind_of
 from fcgboost.plotting.influence import meaning_of_influence
 from fcgboost.report.blocks import Table, TableCell, TableColumn
-from fcgboost.report.models import EvaluatedRows, FittedModel, Labels
+from fcgboost.report.models import Codes, EvaluatedRows, FittedModel, Labels
 from fcgboost.report.reasons import MOST_MISTAKES, Reasons
 from fcgboost.report.text import label, percent
 from fcgboost.wording import count, fixed, shortened
@@ -54,9 +56,8 @@ def column_table(model: FittedModel) -> Table:
     )
 
 
-def finding_table(model: FittedModel) -> Table:
+def finding_table(findings: Sequence[Finding]) -> Table:
     """Say what was suspicious about the training rows."""
-    findings = model.classifier.findings_
     columns = [
         TableColumn.of_texts("kind", [finding.kind for finding in findings]),
         TableColumn.of_texts("what was found", map(str, findings), "text"),
@@ -67,13 +68,8 @@ def finding_table(model: FittedModel) -> Table:
 def confusion_table(model: FittedModel, evaluation: EvaluatedRows) -> Table:
     """Count the rows of every true class by their predicted class, with recall and precision."""
     counts = evaluation.confusion
-    names = [label(value) for value in model.classes]
-    n = len(names)
-    heads = names if n <= _MOST_CLASSES else []
-    # Columns of long names are numbered as the rows are.
-    if sum(map(len, heads)) > _LONGEST_NAMES:
-        heads = [f"{j}" for j in range(1, n + 1)]
-        names = [f"{j}.\N{NO-BREAK SPACE}{name}" for j, name in zip(heads, names, strict=True)]
+    n = len(model.classes)
+    names, heads = class_names(model.classes)
     recall = evaluation.recall
     precision = evaluation.precision
     if len(counts) > n:
@@ -84,12 +80,7 @@ def confusion_table(model: FittedModel, evaluation: EvaluatedRows) -> Table:
         TableColumn.of_texts("true class", names),
         TableColumn.of_numbers("rows", counts.sum(axis=1), count),
     ]
-    for j, head in enumerate(heads):
-        cells = [
-            TableCell(count(m), m, style="" if m == 0 else "hit" if i == j else "miss")
-            for i, m in enumerate(counts[:, j].tolist())
-        ]
-        columns.append(TableColumn(head, cells, "number"))
+    columns += matrix_columns(heads, counts)
     columns.append(TableColumn.of_numbers("recall", recall, percent))
     columns.append(TableColumn.of_numbers("precision", precision, percent))
     return Table(
@@ -97,6 +88,29 @@ def confusion_table(model: FittedModel, evaluation: EvaluatedRows) -> Table:
         columns,
         groups=[("", 2), ("predicted class", n), ("", 2)] if heads else (),
     )
+
+
+def class_names(classes: Labels) -> tuple[list[str], list[str]]:
+    """Return the names of classes as rows of a matrix, and as columns, of which many have none."""
+    names = [label(value) for value in classes]
+    heads = names if len(names) <= _MOST_CLASSES else []
+    # Columns of long names are numbered as the rows are.
+    if sum(map(len, heads)) > _LONGEST_NAMES:
+        heads = [f"{j}" for j in range(1, len(names) + 1)]
+        names = [f"{j}.\N{NO-BREAK SPACE}{name}" for j, name in zip(heads, names, strict=True)]
+    return names, heads
+
+
+def matrix_columns(heads: Sequence[str], counts: Codes) -> list[TableColumn]:
+    """Return a matrix of counts: those on the diagonal are right, the others wrong."""
+    columns = []
+    for j, head in enumerate(heads):
+        cells = [
+            TableCell(count(m), m, style="" if m == 0 else "hit" if i == j else "miss")
+            for i, m in enumerate(counts[:, j].tolist())
+        ]
+        columns.append(TableColumn(head, cells, "number"))
+    return columns
 
 
 def mistake_table(model: FittedModel, evaluation: EvaluatedRows, reasons: Reasons | None) -> Table:

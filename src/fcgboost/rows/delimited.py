@@ -91,7 +91,23 @@ def open_delimited(
         tuple(columns),
         blocks,
         replace(dialect, separator=separator),
+        lines=lambda: _find_lines(opened(), separator, n_skipped),
     )
+
+
+def _find_lines(file: IO[bytes], separator: str, n_skipped: int) -> list[int]:
+    """Return the lines at which rows begin; they end at a field too long for the csv module."""
+    text = io.TextIOWrapper(file, "utf-8-sig", "replace", newline="")
+    reader = csv.reader(text, delimiter=separator)
+    lines = []
+    line = 1
+    with suppress(csv.Error):
+        for i, record in enumerate(reader):
+            if record and i >= n_skipped:
+                lines.append(line)
+            line = reader.line_num + 1
+    text.detach()  # which would close the file
+    return lines
 
 
 def named(header: Iterable[str]) -> list[str]:

@@ -81,7 +81,7 @@ def open_rows(
     like: Mapping[str, Any] | None = None,
     tell: Callable[[str], None] = warn,
 ) -> Iterator[RowFile]:
-    """Open a file or a pipe of rows, to be read once, whole or in batches.
+    """Open a file or a pipe of rows, to be read whole or in batches.
 
     Parameters
     ----------
@@ -286,8 +286,13 @@ def _arrow(source: Source, file: IO[bytes]) -> tuple[pa.Schema, Blocks]:
         if message.type == "dictionary":
             in_dictionaries += n_bytes
     file.seek(start)
-    stream = ipc.open_stream(file)
-    return stream.schema, lambda wanted: stream
+    schema = ipc.open_stream(file).schema
+
+    def batches(wanted: list[str]) -> Iterator[pa.RecordBatch]:
+        file.seek(start)
+        yield from ipc.open_stream(file)
+
+    return schema, batches
 
 
 class _Limited(NamedTuple):
@@ -326,9 +331,9 @@ def _open_excel(source: Source, file: IO[bytes], dialect: Dialect) -> RowFile:
         source.tell(f"{source.name} has {len(names)} sheets; {name!r} is read.")
     if not lines:
         raise ValueError(f"{source.name}: sheet {name!r} is empty.")
-    records = [[row.pop(0, ""), *row.values()] for row in map(dict, lines)]
-    first = header_at(source, records)
-    table = pd.DataFrame(lines[first:]).sort_index(axis=1).fillna("")
+    rows = list(lines.values())
+    first = header_at(source, [[row.pop(0, ""), *row.values()] for row in map(dict, rows)])
+    table = pd.DataFrame(rows[first:]).sort_index(axis=1).fillna("")
     header = named(table.iloc[0])
     values = [pa.array(table[j][1:], pa.string()) for j in table]
     batch = pa.record_batch(values, names=header)
@@ -337,17 +342,18 @@ def _open_excel(source: Source, file: IO[bytes], dialect: Dialect) -> RowFile:
         tuple(header),
         lambda wanted: [batch.select(wanted)],
         replace(dialect, separator="", sheet=name),
+        lines=lambda: list(lines)[first + 1 :],
     )
 
 
-def _sheet_lines(source: Source, sheet: Any) -> list[dict[int, str]]:
-    """Return the texts of the filled cells of every row that has some, by column.
+def _sheet_lines(source: Source, sheet: Any) -> dict[int, dict[int, str]]:
+    """Return the texts of the filled cells of every row that has some, by row and column.
 
     A sheet of two filled cells may span 17 billion, so memory is checked before there is a grid.
     """
     # The stated size may be wrong, and openpyxl would fill every row up to it.
     sheet.reset_dimensions()
-    lines = []
+    lines = {}
     widest = 0
     for n_rows, row in enumerate(sheet.iter_rows(), 1):
         texts = {j: _cell_text(cell) for j, cell in enumerate(row)}
@@ -355,7 +361,7 @@ def _sheet_lines(source: Source, sheet: Any) -> list[dict[int, str]]:
         if texts:
             widest = max(widest, *texts)
             source.check(_PER_ENTRY * n_rows * widest)
-            lines.append(texts)
+            lines[n_rows] = texts
     return lines
 
 
@@ -370,7 +376,12 @@ def _open_svmlight(source: Source, file: IO[bytes], first_index: int | None) -> 
     name = source.name
     n_bytes = 0
     longest = source.max_bytes // _PER_ENTRY
+    n_lines = 0
+    lines = []
     while line := file.readline(longest + 1):
+        n_lines += 1
+        if line.partition(b"#")[0].strip():
+            lines.append(n_lines)
         n_bytes += _PER_ENTRY * (1 + line.count(b":"))
         source.check(max(n_bytes, _PER_ENTRY * len(line)))
     file.seek(0)
@@ -392,4 +403,5 @@ def _open_svmlight(source: Source, file: IO[bytes], first_index: int | None) -> 
         matrix=sparse.csr_matrix((X.data, X.indices - first, X.indptr), shape=shape),
         labels=labels,
         first_index=first,
+        lines=lambda: lines,
     )

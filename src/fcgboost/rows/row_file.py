@@ -67,6 +67,8 @@ class RowFile:
     first_index: int | None = None
     #: How columns are written that are not plain, once they have been read.
     readings: dict[str, Reading] = field(default_factory=dict)
+    #: Gives the line of the file at which each row begins, where there are lines.
+    lines: Callable[[], Sequence[int]] = tuple
 
     def __post_init__(self) -> None:
         self.source.check(_PER_COLUMN * len(self.columns))

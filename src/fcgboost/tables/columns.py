@@ -26,6 +26,8 @@ from fcgboost.threads import cached
 View = Literal["smooth", "both", "trees"]
 #: What texts are that do not belong among the numbers of a column.
 StrayText = Literal["error", "missing"]
+#: Columns with at most this many levels are one-hot encoded, and make pairs.
+FEW_LEVELS = 12
 
 
 class NumberOutput(NamedTuple):

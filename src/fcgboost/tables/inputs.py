@@ -8,15 +8,15 @@ Training rows are encoded out of fold, so that no row sees its own class.
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
 from fcgboost import hashing
 from fcgboost.arrays import (
-    Codes,
     Rows,
     is_sparse,
     namespace,
@@ -24,10 +24,10 @@ from fcgboost.arrays import (
     to_numpy,
 )
 from fcgboost.dictionaries import Dictionary, TreeDictionary, UnionDictionary
-from fcgboost.dictionaries.bins import N_CODES
 from fcgboost.dictionaries.union import TableUnion
 from fcgboost.tables.cells import Array
 from fcgboost.tables.columns import (
+    FEW_LEVELS,
     CategoryColumn,
     Column,
     LevelOutput,
@@ -36,21 +36,22 @@ from fcgboost.tables.columns import (
     level_codes,
 )
 from fcgboost.tables.learning import Audience, NumberFacts, number_outputs
+from fcgboost.tables.levels import LabelFacts, LevelFacts, PairFacts
+from fcgboost.tables.pairs import Pair, choose_pairs
 
-# Columns with at most this many levels are one-hot encoded.
-_FEW_LEVELS = 12
-# Levels with fewer rows are pooled for trees: among many levels some differ by chance.
+# Levels with fewer rows are pooled for trees: sets of many levels would learn them by heart. If
+# there are many, one also needs this share of the rows.
 _LEAST_OF_FEW = 5.0
 _LEAST_OF_MANY = 100.0
-# Target statistics are out of fold: the number of folds, and the key of their draw.
-_N_FOLDS = 5
-_KEY = 19
+_LEAST_SHARE = 0.05
 # Medians are taken over at most this many rows, and numbers.
 _MEDIAN_ROWS = 1 << 14
 _MEDIAN_ENTRIES = 1 << 21
 _VIEWS = ("smooth", "both", "trees")
 # How the names of statistics begin.
 _SHARE = "share of "
+
+Facts = NumberFacts | LabelFacts
 
 
 class Inputs:
@@ -60,16 +61,19 @@ class Inputs:
     those of the families that take missing values and categories.
     """
 
-    def __init__(self, columns: Sequence[Column]) -> None:
+    def __init__(self, columns: Sequence[Column], pairs: Sequence[Pair] = ()) -> None:
         self.columns = tuple(columns)
-        outputs = [output for column in columns for output in column.outputs]
+        self.pairs = tuple(pairs)
+        #: What inputs are made of.
+        self.origins: tuple[Column | Pair, ...] = (*columns, *pairs)
+        outputs = [output for origin in self.origins for output in origin.outputs]
         views = [_VIEWS.index(output.view) for output in outputs]
         self._order = np.argsort(views, kind="stable")
-        #: The output of a column that every input is.
+        #: The output of a column or a pair that every input is.
         self.outputs = [outputs[i] for i in self._order]
-        n_outputs = [column.n_outputs for column in columns]
-        #: The column that every input is made of.
-        self.sources = np.repeat(np.arange(len(columns)), n_outputs)[self._order]
+        n_outputs = [origin.n_outputs for origin in self.origins]
+        #: What every input is made of: a column or, beyond them, a pair.
+        self.sources = np.repeat(np.arange(len(self.origins)), n_outputs)[self._order]
         n_smooth = views.count(0)
         #: What families see: those without missing values, and those that take them.
         self.smooth = 0, n_smooth + views.count(1)
@@ -82,7 +86,7 @@ class Inputs:
 
     def names(self) -> list[str]:
         """Return the names of the inputs."""
-        names = [name for column in self.columns for name in column.output_names()]
+        names = [name for origin in self.origins for name in origin.output_names()]
         return [names[i] for i in self._order]
 
     def dictionary(self, dictionary: Dictionary) -> Dictionary:
@@ -103,7 +107,8 @@ class Inputs:
         """Return trees that know which inputs are categories; other families unchanged."""
         if not isinstance(family, TreeDictionary):
             return family
-        are_listed = family.categories(len(self.columns))[self.sources[seen]]
+        of_columns = family.categories(len(self.columns))
+        are_listed = np.append(of_columns, np.zeros(len(self.pairs), bool))[self.sources[seen]]
         # Those that only trees see are codes of categories.
         are_codes = [
             isinstance(output, LevelOutput) and output.view == "trees"
@@ -121,24 +126,29 @@ class Inputs:
         X = np.asarray(to_numpy(X), dtype=np.float64)
         Z = np.empty((len(X), self.n_inputs))
         positions = iter(np.argsort(self._order))
-        for j, column in enumerate(self.columns):
-            for values in column.encode(X[:, j]):
-                Z[:, next(positions)] = values
+        encoded = [column.encode(X[:, j]) for j, column in enumerate(self.columns)]
+        encoded += [pair.encode(X) for pair in self.pairs]
+        for values in chain.from_iterable(encoded):
+            Z[:, next(positions)] = values
         return Z
 
     def encode_training(
-        self, X: Array, row_hashes: hashing.Hashes, facts: Mapping[int, Facts]
+        self, X: Array, row_hashes: hashing.Hashes, facts: Mapping[int, LabelFacts]
     ) -> Array:
         """Return the inputs of training rows, with statistics of other rows."""
         Z: Array = self.encode(X)
         are_shares = np.array([output.part.startswith(_SHARE) for output in self.outputs])
         for j, fact in facts.items():
-            assert isinstance(fact, LevelFacts)
-            Z[:, are_shares & (self.sources == j)] = fact.out_of_fold(X[:, j], row_hashes)
+            origin = self.origins[j]
+            if isinstance(origin, Pair):
+                codes = origin.codes(X)
+            else:
+                codes = level_codes(X[:, j], len(fact.counts) - 1)
+            Z[:, are_shares & (self.sources == j)] = fact.out_of_fold(codes, row_hashes)
         return Z
 
-    def used(self, facts: Sequence[Facts]) -> dict[int, Facts]:
-        """Return the facts that the encoding of training rows needs, by column."""
+    def used(self, facts: Sequence[Any]) -> dict[int, LabelFacts]:
+        """Return the facts that the encoding of training rows needs, by column or pair."""
         pairs = zip(self.sources.tolist(), self.outputs, strict=True)
         return {j: facts[j] for j, output in pairs if output.part.startswith(_SHARE)}
 
@@ -181,41 +191,57 @@ def plain_inputs(dictionary: Dictionary, columns: Sequence[Column], sample: Arra
     return PlainInputs([column.name for column in columns], fills)
 
 
-def column_facts(columns: Sequence[Column], rows: Any, n_classes: int) -> tuple[Facts, ...]:
-    """Return what determines the outputs of columns; facts of parts of a `DataSet` add up."""
-    return tuple(
-        LevelFacts.of(
-            len(column.levels),
-            rows.X[:, j],
-            rows,
-            n_classes,
-        )
-        if isinstance(column, CategoryColumn)
-        else NumberFacts.of(rows.X[:, j], getattr(column, "unit", "number"))
-        for j, column in enumerate(columns)
-    )
+def facts_of(origins: Sequence[Column | Pair], rows: Any, n_classes: int) -> tuple[Facts, ...]:
+    """Return what determines the outputs of all columns, or of pairs, of rows.
+
+    Facts of parts of a `DataSet` add up.
+    """
+    facts: list[Facts] = []
+    for j, origin in enumerate(origins):
+        if isinstance(origin, Pair):
+            codes = origin.codes(rows.X)
+            facts.append(PairFacts.of(origin.sizes, codes, rows, n_classes))
+        elif isinstance(origin, CategoryColumn):
+            codes = level_codes(rows.X[:, j], len(origin.levels))
+            facts.append(LevelFacts.of((len(origin.levels) + 1,), codes, rows, n_classes))
+        else:
+            unit = getattr(origin, "unit", "number")
+            facts.append(NumberFacts.of(rows.X[:, j], unit))
+    return tuple(facts)
 
 
 def learn_inputs(
     dictionary: Dictionary,
     columns: Sequence[Column],
-    facts: Sequence[Facts],
+    ask: Callable[[Sequence[Column | Pair]], Sequence[Any]],
     sample: Array,
     labels: Sequence[object],
-) -> Inputs:
-    """Return what columns become for the families of a dictionary; a sample gives medians."""
+) -> tuple[Inputs, dict[int, LabelFacts]]:
+    """Return what columns become for the families of a dictionary; a sample gives medians.
+
+    `ask` returns the facts of columns, or of pairs. Those that the encoding of training rows needs
+    are returned as well.
+    """
     audience = audience_of(dictionary)
     learned: list[Column] = []
+    facts = list(ask(columns))
     for j, (column, fact) in enumerate(zip(columns, facts, strict=True)):
-        if isinstance(column, CategoryColumn) and isinstance(fact, LevelFacts):
+        if isinstance(column, CategoryColumn):
             column = replace(column, outputs=_level_outputs(fact, labels, audience))
-        elif isinstance(column, NumberColumn) and isinstance(fact, NumberFacts):
+        elif isinstance(column, NumberColumn):
             column = replace(column, outputs=number_outputs(fact, sample[:, j], audience))
         learned.append(column)
-    for choice in (list(map(_without_priors, learned)), learned):
-        if any(column.n_outputs for column in choice):
-            return Inputs(choice)
-    raise ValueError("X has no usable column: all are constant, empty or unique identifiers.")
+    without = list(map(_without_priors, learned))
+    if any(column.n_outputs for column in without):
+        learned = without
+    if not any(column.n_outputs for column in learned):
+        raise ValueError("X has no usable column: all are constant, empty or unique identifiers.")
+    pairs = []
+    for pair, fact in choose_pairs(learned, ask):
+        pairs.append(replace(pair, outputs=tuple(_share_outputs(fact, labels))))
+        facts.append(fact)
+    inputs = Inputs(learned, pairs)
+    return inputs, inputs.used(facts)
 
 
 def _without_priors(column: Column) -> Column:
@@ -251,78 +277,6 @@ def median_rows(X: Array) -> Array:
     return np.vstack([first, np.where(is_empty, others, np.nan)]) if len(others) else first
 
 
-@dataclass(frozen=True, eq=False)
-class LevelFacts:
-    """The weights of the classes by level, missing values last, and part of the rows."""
-
-    sums: Array
-
-    @classmethod
-    def of(
-        cls,
-        n_levels: int,
-        numbers: Array,
-        rows: Any,
-        n_classes: int,
-    ) -> LevelFacts:
-        """Add up the weights of rows."""
-        folds = level_codes(numbers, n_levels) * _N_FOLDS + _folds(rows.row_hashes)
-        bins = folds * n_classes + rows.codes
-        flat = np.bincount(bins, rows.weights, (n_levels + 1) * _N_FOLDS * n_classes)
-        return cls(flat.astype(np.float64).reshape(n_levels + 1, _N_FOLDS, n_classes))
-
-    def __add__(self, other: LevelFacts) -> LevelFacts:
-        """Return the facts of both."""
-        return LevelFacts(self.sums + other.sums)
-
-    @property
-    def counts(self) -> Array:
-        """The weights of levels, missing values last."""
-        return np.asarray(self.sums.sum(axis=(1, 2)))
-
-    def shares(self) -> Array:
-        """Return smoothed shares of the classes but the first: (n_levels + 1, n_classes - 1)."""
-        shares = self._smoothed(self.sums.sum(axis=1))
-        # A level that no row has counts as missing.
-        return np.where(self.counts[:, None] > 0.0, shares, shares[-1])
-
-    def out_of_fold(self, numbers: Array, row_hashes: hashing.Hashes) -> Array:
-        """Return the out-of-fold shares of rows."""
-        others = self._smoothed(self.sums.sum(axis=1, keepdims=True) - self.sums)
-        return np.asarray(others[level_codes(numbers, len(self.sums) - 1), _folds(row_hashes)])
-
-    def _smoothed(self, sums: Array) -> Array:
-        """Return shares of the classes but the first that are drawn to those of all rows.
-
-        The prior counts as many rows as make a level's share vary by chance as much as the shares
-        of levels differ: where that is chance, by up to a standard error, only the prior is left.
-        """
-        prior = self.sums.sum(axis=(0, 1))
-        prior = prior / prior.sum()
-        by_level = self.sums.sum(axis=1)
-        sizes = by_level.sum(axis=1, keepdims=True)
-        total = sizes.sum()
-        n_levels = np.count_nonzero(sizes)
-        gaps = by_level / np.maximum(sizes, 1e-300) - prior
-        within = prior * (1.0 - prior)
-        by_chance = n_levels - 1.0 + np.sqrt(2.0 * (n_levels - 1.0))
-        between = (sizes * gaps**2).sum(axis=0) - by_chance * within
-        between = np.maximum(between, 0.0) / (total - (sizes**2).sum() / total)
-        # The share of the level itself, and of the prior, in a mean of both.
-        n_rows = sums.sum(axis=-1, keepdims=True)
-        weight = between * n_rows / np.maximum(between * n_rows + within, 1e-300)
-        shares = sums / np.maximum(n_rows, 1e-300)
-        return np.asarray(prior + weight * (shares - prior))[..., 1:]
-
-
-Facts = NumberFacts | LevelFacts
-
-
-def _folds(row_hashes: hashing.Hashes) -> Codes:
-    """Return the part of every row, by its values alone."""
-    return (hashing.keyed(row_hashes, _KEY) % np.uint64(_N_FOLDS)).astype(np.intp)
-
-
 def _level_outputs(
     facts: LevelFacts, labels: Sequence[object], audience: Audience
 ) -> tuple[LevelOutput, ...]:
@@ -333,13 +287,10 @@ def _level_outputs(
     # A single level, or levels that occur once each, carry no information.
     if len(present) + has_gaps < 2 or counts.max() < 2.0:
         return ()
-    is_few = len(present) <= _FEW_LEVELS
+    is_few = len(present) <= FEW_LEVELS
     outputs = []
     if not is_few:
-        outputs = [
-            LevelOutput(f"{_SHARE}{label}", None, tuple(shares.tolist()))
-            for label, shares in zip(labels[1:], facts.shares().T, strict=True)
-        ]
+        outputs = _share_outputs(facts, labels)
     elif audience.smooth:
         # Of two levels, one mark tells them apart.
         marked = present if len(present) + has_gaps > 2 else present[1:]
@@ -349,17 +300,24 @@ def _level_outputs(
             gap = (*(counts == 0.0).astype(np.float64).tolist(), 1.0)
             outputs.append(LevelOutput("missing", numbers=gap, view=audience.view))
     if audience.trees:
-        codes = _codes(counts, _LEAST_OF_FEW if is_few else _LEAST_OF_MANY)
+        least_of_many = max(_LEAST_OF_MANY, _LEAST_SHARE * counts.sum())
+        codes = _codes(counts, _LEAST_OF_FEW if is_few else least_of_many)
         if max(codes) > 0.0 or has_gaps:
             outputs.append(LevelOutput("level", numbers=codes, view="trees"))
     return tuple(outputs)
+
+
+def _share_outputs(facts: LabelFacts, labels: Sequence[object]) -> list[LevelOutput]:
+    return [
+        LevelOutput(f"{_SHARE}{label}", None, tuple(shares.tolist()))
+        for label, shares in zip(labels[1:], facts.shares().T, strict=True)
+    ]
 
 
 def _codes(counts: Array, least: float) -> tuple[float, ...]:
     """Return numbers of levels, frequent ones first; rare ones share the last, gaps have -1."""
     order = np.argsort(-counts, kind="stable")
     is_frequent = counts[order] >= least
-    is_frequent[N_CODES - 1 :] = False
     numbers = np.where(is_frequent, np.arange(len(order)), is_frequent.sum()).astype(np.float64)
     codes = np.full(len(counts) + 1, -1.0)
     codes[order] = np.where(counts[order] > 0.0, numbers, -1.0)

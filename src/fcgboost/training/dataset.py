@@ -122,7 +122,11 @@ class DataSet:
 
     @cached
     def has_missing(self) -> bool:
-        return not is_sparse(self.X) and bool(np.isnan(self.X).any())
+        if is_sparse(self.X):
+            return False
+        # The least value is NaN if any is, and takes no memory.
+        with np.errstate(invalid="ignore"):
+            return bool(np.isnan(self.X.min(initial=0.0)))
 
     def medians(self) -> Array:
         """Return the medians of the columns, 0 if all values are missing."""
@@ -332,10 +336,11 @@ def held_out_rows(data: DataSet, fraction: float, key: int) -> Flags:
     for code in np.flatnonzero(np.bincount(codes)):
         rows = order[np.flatnonzero(codes == code)]
         ordered = hashes[rows]
-        groups = np.cumsum(np.append(False, ordered[1:] != ordered[:-1]))
-        sizes = np.cumsum(np.bincount(groups, weights[rows]))
+        is_first = np.append(True, ordered[1:] != ordered[:-1])
+        starts = np.append(np.flatnonzero(is_first), len(rows))
+        sizes = np.cumsum(np.add.reduceat(weights[rows], starts[:-1]))
         n_taken = 1 + int(np.searchsorted(sizes[:-1], fraction * sizes[-1]))
-        is_held_out[rows] = groups < min(n_taken, len(sizes) - 1)
+        is_held_out[rows[: starts[min(n_taken, len(sizes) - 1)]]] = True
     return is_held_out
 
 

@@ -25,8 +25,8 @@ from fcgboost.members import Member, decision_of
 from fcgboost.tables.inputs import (
     Inputs,
     are_plain,
-    column_facts,
     encode,
+    facts_of,
     learn_inputs,
     median_rows,
     plain_inputs,
@@ -225,7 +225,9 @@ class MemoryRows(FitRows):
         sums = np.zeros((n_all, decisions[0].shape[1]))
         counts = np.zeros(n_all)
         for number, decision in enumerate(decisions):
-            test = np.unique(self.splits[number].test)
+            is_test = np.zeros(n_rows, dtype=bool)
+            is_test[self.splits[number].test] = True
+            test = np.flatnonzero(is_test)
             rows = np.append(test, n_rows + self.uncounted[number])
             sums[rows] += decision
             counts[rows] += 1.0
@@ -317,15 +319,14 @@ def _make_inputs(dictionary: Dictionary, data: Data) -> tuple[Inputs | None, Dic
     if are_plain(columns) and not train.has_missing:
         return plain_inputs(dictionary, columns, median_rows(train.X)), dictionary, train
     labels = data.classes.tolist()
-    facts = column_facts(columns, train, len(labels))
-    inputs = learn_inputs(
+    inputs, facts = learn_inputs(
         dictionary,
         columns,
-        facts,
+        lambda origins: facts_of(origins, train, len(labels)),
         median_rows(train.X),
         labels,
     )
-    encoded = inputs.encode_training(train.X, train.row_hashes, inputs.used(facts))
+    encoded = inputs.encode_training(train.X, train.row_hashes, facts)
     return inputs, inputs.dictionary(dictionary), replace(train, X=encoded)
 
 

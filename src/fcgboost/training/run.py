@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from numbers import Integral
 
 import numpy as np
@@ -12,8 +12,15 @@ import sklearn
 from numpy.typing import ArrayLike, NDArray
 
 from fcgboost import hashing
-from fcgboost.arrays import Codes, Labels, Rows, is_sparse
-from fcgboost.calibration import HeldOut, PowerLink, fit_link
+from fcgboost.arrays import Array, Codes, Labels, Rows, is_sparse
+from fcgboost.calibration import (
+    Correction,
+    HeldOut,
+    PowerLink,
+    check_noise_matrix,
+    fit_link,
+    probabilities_of,
+)
 from fcgboost.checks import class_weights, draw_key
 from fcgboost.findings import (
     Finding,
@@ -23,6 +30,7 @@ from fcgboost.findings import (
     find_duplicates,
     find_quantity,
 )
+from fcgboost.label_noise import LabelNoise, estimate_noise
 from fcgboost.losses import ProbabilityLoss
 from fcgboost.members import Member, Members, decision_of
 from fcgboost.stopping import StoppingRule, theory_steps
@@ -42,7 +50,7 @@ from fcgboost.training.folds import (
     one_split,
     users_splits,
 )
-from fcgboost.training.labels import GivenLabels
+from fcgboost.training.labels import GivenLabels, JudgedLabels
 from fcgboost.training.layout import FitRows, Layout, MemoryLayout, MemoryRows
 from fcgboost.training.leaks import find_leaks
 from fcgboost.training.metrics import with_metrics
@@ -64,6 +72,8 @@ _MANY_ROWS = (
 )
 # Why columns are left out in which rows may differ.
 _CONTENTS = (REASONS["text"], REASONS["list"])
+# Of rates of wrong labels.
+_DIGITS = 6
 # Classes with fewer distinct rows are worth a note.
 _FEW_ROWS = 5
 
@@ -76,8 +86,8 @@ class Job:
     rows: FitRows
     #: What a single path continues, and the seed of all draws.
     state: FitState
-    #: What users should know about the rows.
-    findings: Sequence[Finding] = ()
+    #: What users should know about the rows, and about what the fit does.
+    findings: list[Finding] = field(default_factory=list)
     #: The labels of all rows given, which members judge that have not seen them.
     labels: GivenLabels | None = None
 
@@ -149,7 +159,11 @@ class Job:
 
     def _fitted(self, schedule: Schedule, limit: TimeLimit | None) -> dict[str, object]:
         if not self.is_crossfitted:
-            return self._of_trial(self._single(schedule))
+            trial = self._single(schedule)
+            attributes = self._of_trial(trial)
+            if self.settings.label_noise is None:
+                return attributes
+            return self._corrected(attributes, trial.held_out(trial.best_member()))
         result = cross_fit(
             self.kinds,
             self.rows,
@@ -158,8 +172,10 @@ class Job:
             schedule,
             limit,
         )
-        attributes = self._attributes(result.members, result.layouts, result.held_out)
-        return attributes | self._out_of_fold(result, self._link(result.held_out))
+        link = self._link(result.held_out)
+        attributes = self._attributes(result.members, result.layouts, link)
+        attributes |= self._out_of_fold(result, link)
+        return self._corrected(attributes, result.held_out)
 
     def _single(self, schedule: Schedule) -> Trial:
         """Fit a single path, which may continue the last one."""
@@ -179,7 +195,21 @@ class Job:
         return fit.run(schedule, resume)
 
     def _check_link(self) -> None:
-        """Raise a ValueError if a link is wanted but there are no rows to fit it to."""
+        """Raise a ValueError for probabilities that are wanted but cannot be had."""
+        noise = self.settings.label_noise
+        has_formula = isinstance(self.settings.loss, ProbabilityLoss)
+        if noise is not None and not isinstance(noise, str):
+            check_noise_matrix(noise, self.rows.classes.tolist())
+        if noise is not None and not has_formula and self.settings.link != "power":
+            raise ValueError(
+                f"label_noise needs probabilities, but loss={self.settings.loss} has none: set "
+                "link='power', or use loss='squared_hinge'."
+            )
+        if isinstance(noise, str) and not self.is_judged:
+            raise ValueError(
+                "label_noise='estimate' needs held-out rows, but there are none: set cv, for "
+                "example to 5, or pass X_val and y_val; or pass a matrix."
+            )
         if self.settings.link == "power" and not self.is_judged and self.state.link is None:
             raise ValueError(
                 "link='power' needs held-out rows, but there are none: set cv, for example to 5, "
@@ -189,16 +219,15 @@ class Job:
     def _of_trial(self, trial: Trial) -> dict[str, object]:
         """Return the fitted attributes of a single path."""
         member = trial.best_member()
-        return self._attributes([member], [trial.layout], trial.held_out(member))
+        return self._attributes([member], [trial.layout], self._link(trial.held_out(member)))
 
     def _attributes(
         self,
         members: Sequence[Member],
         layouts: Sequence[Layout | None],
-        held_out: Sequence[HeldOut],
+        link: PowerLink | None,
     ) -> dict[str, object]:
         """Return the fitted attributes; metrics of members are computed where they have layouts."""
-        link = self._link(held_out)
         state = self.state
         if len(members) == 1:
             state = replace(state, path=members[0].trace, link=link)
@@ -209,11 +238,71 @@ class Job:
                 for member, layout in zip(members, layouts, strict=True)
             ),
             "link_": link,
+            "_correction_": None,
             "_loss_": self.settings.loss,
             "_sample_": self.rows.sample(),
             "_state_": state,
             "_k0_": theory_steps(self.rows.total_weight),
         }
+
+    def _corrected(
+        self, attributes: dict[str, object], held_out: Sequence[HeldOut]
+    ) -> dict[str, object]:
+        """Return the attributes with the correction for wrong labels that is asked for, if any."""
+        link = attributes["link_"]
+        assert link is None or isinstance(link, PowerLink)
+        judged = attributes.get("_judged_labels_")
+        known = judged.noise if isinstance(judged, JudgedLabels) else None
+        matrix = self._noise_matrix(held_out, link, known)
+        correction = None if matrix is None else Correction.of(matrix, self.settings.loss, link)
+        attributes["_correction_"] = correction
+        if correction is not None and "oof_decision_function_" in attributes:
+            attributes["oof_decision_function_"] -= correction.shift  # type: ignore[operator]
+        return attributes
+
+    def _noise_matrix(
+        self,
+        held_out: Sequence[HeldOut],
+        link: PowerLink | None,
+        known: LabelNoise | None,
+    ) -> Array | None:
+        """Return the noise matrix that was given, or is estimated unless it cannot be told."""
+        value = self.settings.label_noise
+        classes = self.rows.classes.tolist()
+        if not isinstance(value, str):
+            return None if value is None else check_noise_matrix(value, classes)
+        if known is None:
+            decision, codes, weights = (
+                np.concatenate(part) for part in zip(*held_out, strict=True)
+            )
+            known = estimate_noise(
+                probabilities_of(
+                    self.settings.loss,
+                    link,
+                    decision[:, 0] if len(classes) == 2 else decision,
+                ),
+                codes=codes,
+                weights=weights,
+                trusted=np.zeros(len(codes), dtype=bool),
+            )
+        wrong = known.wrong()
+        rates = 1.0 - np.diag(known.matrix)
+        worst = int(rates.argmax())
+        # One class that certainly loses more labels than another moves the boundary, even where it
+        # is not known how many the other one loses; rates that may be equal need to be known.
+        is_uneven = known.is_known[worst] and known.low[worst] > rates.min()
+        if not is_uneven and not (known.is_known.all() and wrong.is_known):
+            text = (
+                "label_noise='estimate' corrects nothing, since which labels are wrong cannot be "
+                f"told: {100.0 * wrong.low:.0f} to {100.0 * wrong.high:.0f} % of all."
+            )
+            self.findings.append(Finding("fit", text))
+            return None
+        # Sums in another order differ in the last digits.
+        matrix = known.matrix.round(_DIGITS)
+        np.fill_diagonal(matrix, 0.0)
+        np.fill_diagonal(matrix, 1.0 - matrix.sum(axis=1))
+        return matrix
 
     def _link(self, held_out: Sequence[HeldOut]) -> PowerLink | None:
         """Return the link to probabilities; None stands for the formula of the loss."""

@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Self
 
 import numpy as np
@@ -16,15 +17,25 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.metrics import check_scoring, get_scorer
 
+from fcgboost import threads
 from fcgboost.arrays import Array, ClassLabels, Codes, Labels, Rows
-from fcgboost.calibration import PowerLink, has_probability, labels_of, probabilities_of
+from fcgboost.calibration import (
+    Correction,
+    PowerLink,
+    has_probability,
+    labels_of,
+    probabilities_of,
+)
 from fcgboost.checks import Metrics, Scorer, named_metrics
+from fcgboost.designs.blocks import row_blocks
 from fcgboost.losses import Loss, ProbabilityLoss
 from fcgboost.training.dataset import DataSet, counts_of
 
 # The weight of the squared hinge relative to the accuracy, in a preset. By the loss alone, presets
 # choose as well on clean labels, but too little where a third of the labels is wrong.
 _LOSS_SHARE = 0.5
+# Rows scored by a thread at once.
+_AT_ONCE = 1 << 16
 
 
 @dataclass(eq=False, repr=False)
@@ -35,6 +46,7 @@ class PrecomputedClassifier(ClassifierMixin, BaseEstimator):
     classes_: ClassLabels
     decision: Array
     link: PowerLink | None = None
+    correction: Correction | None = None
 
     def fit(self, X: Rows, y: Labels) -> Self:
         return self
@@ -43,12 +55,15 @@ class PrecomputedClassifier(ClassifierMixin, BaseEstimator):
         return self.decision
 
     def predict(self, X: Rows) -> ClassLabels:
-        return labels_of(self.decision, self.classes_)
+        decision = self.decision
+        if self.correction is not None and decision.ndim == 2:
+            decision = self.predict_proba(X)
+        return labels_of(decision, self.classes_)
 
     def predict_proba(self, X: Rows) -> Array:
         if self.link is None:
             has_probability(self)
-        return probabilities_of(self.loss, self.link, self.decision)
+        return probabilities_of(self.loss, self.link, self.decision, self.correction)
 
 
 class _Quiet:
@@ -255,14 +270,16 @@ def make_sums(
     """
     targets = np.column_stack(make_targets(codes, n_classes))
 
-    def sums(decision: Array) -> float:
-        predicted = decision[:, 0] > 0.0 if n_classes == 2 else decision.argmax(1)
-        hits = float(counts @ (predicted == codes))
+    def sums(decision: Array, rows: slice) -> float:
+        f = decision[rows]
+        predicted = f[:, 0] > 0.0 if n_classes == 2 else f.argmax(1)
+        hits = float(counts[rows] @ (predicted == codes[rows]))
         if not is_smoothed:
             return hits
-        gaps = 1.0 - targets * decision
+        gaps = 1.0 - targets[rows] * f
         gaps *= gaps > 0.0
-        losses = np.add.reduce(counts @ (gaps * gaps)) / targets.shape[1]
+        losses = np.add.reduce(counts[rows] @ (gaps * gaps)) / targets.shape[1]
         return hits - _LOSS_SHARE * float(losses)
 
-    return sums
+    blocks = row_blocks(len(codes), _AT_ONCE)
+    return lambda decision: sum(threads.each(partial(sums, decision), blocks))

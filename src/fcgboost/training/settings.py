@@ -13,6 +13,7 @@ from numbers import Real
 from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.model_selection import BaseCrossValidator
 
@@ -38,6 +39,7 @@ CrossValidation: TypeAlias = str | int | BaseCrossValidator | Iterable[tuple[Cod
 MAY_CHANGE = {
     "client",
     "device",
+    "label_noise",
     "link",
     "max_iter",
     "metrics",
@@ -52,6 +54,7 @@ _GIVEN = (
     "n_candidates",
     "max_iter",
     "link",
+    "label_noise",
     "n_iter_no_change",
     "scoring",
     "tol",
@@ -93,6 +96,7 @@ class Settings:
     reselect: bool
     removal: Removal | None
     link: str
+    label_noise: str | ArrayLike | None
     validation_fraction: float | None
     n_iter_no_change: int | None
     scoring: str | Scorer | None
@@ -489,6 +493,13 @@ def _check_values(p: BaseEstimator) -> None:
         words=(None,),
     )
     check_word("link", p.link, ("auto", "theory", "power"))
+    if isinstance(p.label_noise, str):
+        check_word("label_noise (None, 'estimate' or a matrix)", p.label_noise, ("estimate",))
+    if p.label_noise is not None and p.class_weight is not None:
+        raise ValueError(
+            "label_noise turns probabilities of labels into those of true classes, but "
+            "class_weight changes both: set one of them to None."
+        )
     for name in _FLAGS:
         check_word(name, getattr(p, name), (True, False))
     if p.dayfirst is not None:

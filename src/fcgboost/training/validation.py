@@ -170,7 +170,7 @@ def make_validator(
     def leaves(tree: Array) -> Codes | Tensor:
         assert isinstance(dictionary, TreeDictionary)
         if device.is_torch:
-            return by_block(partial(dictionary.leaves, atom=tree))
+            return by_block(partial(dictionary.leaves, atom=tree, walk=device.walk))
         return dictionary.leaves(rows, tree)
 
     if dictionary.corrects_leaves:

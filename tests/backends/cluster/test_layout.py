@@ -4,6 +4,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from fcgboost import FCGBoostClassifier
+from fcgboost.backends.cluster.layout import check_supported
+from fcgboost.training.settings import resolve
 from tests.suites.places import noisy
 from tests.suites.workers import LocalWorkers, fit_on, label, make_workers
 
@@ -31,3 +34,10 @@ def test_rows_must_weigh_something_and_be_enough() -> None:
     workers = make_workers(np.repeat(X[:2], 30, 0), np.repeat([0, 1], 30), ones, [10])
     with pytest.raises(ValueError, match="leaves no row for validation"):
         fit_on(workers, max_iter=2, validation_fraction=0.1)
+
+
+def test_labels_are_not_judged_on_workers() -> None:
+    settings = resolve(FCGBoostClassifier(), has_validation_data=False)
+    check_supported(settings, None)
+    with pytest.raises(ValueError, match="trusted is not supported"):
+        check_supported(settings, None, np.ones(3, dtype=bool))

@@ -76,6 +76,26 @@ def test_a_table_is_read_and_fitted_as_in_memory(client):
     np.testing.assert_array_equal(there.to_local().predict(FRAME), here.predict(FRAME))
 
 
+def test_pairs_are_those_of_memory(client):
+    rng = np.random.default_rng(0)
+    first, second = rng.integers(4, size=240), rng.integers(3, size=240)
+    frame = pd.DataFrame(
+        {
+            "job": np.array(list("abcd"), dtype=object)[first],
+            "town": np.array(list("xyz"), dtype=object)[second],
+            "size": rng.normal(size=240),
+        }
+    )
+    there, here = fit_both(client, frame, (first + second) % 2)
+    assert [pair.name for pair in here.members_[0].pairs] == ["job and town"]
+    np.testing.assert_allclose(
+        there.members_[0].pairs[0].outputs[0].numbers,
+        here.members_[0].pairs[0].outputs[0].numbers,
+        atol=1e-12,
+    )
+    assert_same(there, here, frame)
+
+
 def test_the_default_is_that_of_memory(client):
     there, here = fit_both(client, FRAME, LABELS, dictionary="auto", n_candidates=None)
     assert len(there.model_.dictionary.families) == 3

@@ -23,17 +23,28 @@ TREES = TreeDictionary(
 )
 
 
-class KernelStandIn(SummedRows):
+class KernelStandIn:
     """`GpuRows` for a machine without a GPU: rows are sent by the compiled library."""
 
-    def __init__(self, X: Any, codes: Any, steps: Any, rules: Any) -> None:
-        bins, _ = bin_rows(X, TREES.categories(X.shape[1]))
-        self._host = HostRows(bins, np.ascontiguousarray(codes.numpy().T), steps.numpy())
-        super().__init__(self._host.split, bins, rules)
+    def __init__(self, X: Any, codes: Any, rules: Any) -> None:
+        self._bins, _ = bin_rows(X, TREES.categories(X.shape[1]))
+        self._codes = np.ascontiguousarray(codes.numpy().T)
+        self._rules = rules
+
+    def begin(self, steps: Any) -> None:
+        self._host = HostRows(self._bins, self._codes, steps.numpy())
+        self._rows = SummedRows(self._host.split, self._bins, self._rules)
 
     @property
     def nodes(self) -> Any:
-        return torch.tensor(self._host.nodes).long()
+        return self._rows.nodes
+
+    def split(self, wanted: Any) -> None:
+        self._rows.split(wanted)
+
+    @property
+    def row_nodes(self) -> Any:
+        return torch.tensor(self._host.nodes)
 
 
 @given(seed=seeds, n=st.integers(1, 400), n_codes=st.sampled_from([6, 60, 255]))
@@ -42,12 +53,12 @@ def test_a_tree_is_that_of_the_compiled_grower(seed: int, n: int, n_codes: int) 
     weights = np.random.default_rng(seed).integers(1, 4, n).astype(np.float64)
     device = TorchDevice("cpu")
     rows, r, w = map(device.put, (X, residual, weights))
-    grower = DeviceGrower(TREES, rows, w, device)
 
-    def gpu_rows(codes: Any, steps: Any, *search: Any) -> KernelStandIn:
-        return KernelStandIn(X, codes, steps, grower._rules)
+    def gpu_rows(codes: Any, features: Any, limits: Any, rules: Any, _: Any) -> KernelStandIn:
+        return KernelStandIn(X, codes, rules)
 
     device.kernels = SimpleNamespace(GpuRows=gpu_rows)
+    grower = DeviceGrower(TREES, rows, w, device)
     tree = grower.grow(r, w, 0)
     expected, numbers = compiled(TREES, X, residual, weights)
     np.testing.assert_array_equal(tree, expected)

@@ -9,9 +9,7 @@ from fcgboost import (
     FCGBoostClassifier,
     TreeDictionary,
 )
-from fcgboost._kernels.forest import Forest
 from fcgboost.backends.torch.device import TorchDevice
-from fcgboost.backends.torch.forest import DeviceForest
 from fcgboost.backends.torch.grower import DeviceGrower
 from tests.suites.grown_trees import compiled, make_rows
 
@@ -21,19 +19,6 @@ pytestmark = pytest.mark.extras
 needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
 # Not imported, because the import decides whether kernels are interpreted.
 needs_triton = pytest.mark.skipif(find_spec("triton") is None, reason="Triton is not installed")
-
-
-@pytest.fixture
-def device(monkeypatch: pytest.MonkeyPatch) -> TorchDevice:
-    """Return a device with kernels: a GPU, or the processor, which interprets them."""
-    if torch.cuda.is_available():
-        return TorchDevice("cuda")
-    monkeypatch.setenv("TRITON_INTERPRET", "1")
-    from fcgboost.backends.torch import triton_trees
-
-    device = TorchDevice("cpu")
-    device.kernels = triton_trees
-    return device
 
 
 @needs_triton
@@ -51,33 +36,37 @@ def test_kernels_grow_the_trees_of_the_compiled_grower(
     expected, leaves = compiled(trees, X, residual, weights)
     np.testing.assert_array_equal(grower.grow(r, w, 0), expected)
     np.testing.assert_array_equal(grower.leaves.cpu(), leaves)
+    # The rounds that the last tree took are enough for the same one.
+    n_waits = device.n_waits
+    np.testing.assert_array_equal(grower.grow(r, w, 0), expected)
+    assert device.n_waits == n_waits + 1
 
 
 @needs_triton
-def test_kernels_add_up_leaves_of_trees_of_any_size(device: TorchDevice) -> None:
-    rng = np.random.default_rng(0)
-    forest, expected = DeviceForest(500, device), Forest(500)
-    for n_leaves in (5, 9, 300):
-        codes = rng.integers(0, n_leaves, 500)
-        forest.append(torch.tensor(codes), n_leaves)
-        expected.append(codes.astype(np.uint16), n_leaves)
-    r, values = rng.standard_normal(500), rng.standard_normal(314)
-    sums = forest.sums([device.put(r)]).cpu()
-    np.testing.assert_allclose(sums, expected.sums([r]), rtol=0.0, atol=1e-12)
-    f = forest.add_values(values, device.put(np.zeros(500))).cpu()
-    np.testing.assert_array_equal(f, expected.add_values(values, np.zeros(500)))
+def test_a_tree_that_needs_more_rounds_and_room_gets_them(
+    device: TorchDevice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in {"_ROUNDS": 1, "_MORE": 2, "_ROOM": 8}.items():
+        monkeypatch.setattr(f"fcgboost.backends.torch.triton_trees.{name}", value)
+    trees = TreeDictionary(4, min_leaf=2, corrects_leaves=True)
+    X, residual = make_rows(200, 0)
+    rows, r, w = map(device.put, (X, residual, np.ones(200)))
+    grower = DeviceGrower(trees, rows, w, device)
+    expected, leaves = compiled(trees, X, residual, np.ones(200))
+    np.testing.assert_array_equal(grower.grow(r, w, 0), expected)
+    np.testing.assert_array_equal(grower.leaves.cpu(), leaves)
 
 
 @needs_gpu
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_the_default_grows_the_trees_of_the_processor(n_classes: int) -> None:
+def test_a_fast_fit_grows_the_trees_of_the_processor(n_classes: int) -> None:
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.standard_normal((12_000, 4)), np.eye(4)[rng.integers(0, 4, 12_000)]])
     X[rng.random(12_000) < 0.1, 1] = np.nan
     side = np.sin(2.0 * X[:, 0]) + X[:, 2] * X[:, 4] + np.isnan(X[:, 1])
     y = (side + 0.5 * rng.standard_normal(12_000) > 0.3) + (n_classes == 3) * (X[:, 3] > 1.0)
     here, there, again = (
-        FCGBoostClassifier(device=device, random_state=0).fit(X, y)
+        FCGBoostClassifier("fast", device=device, random_state=0).fit(X, y)
         for device in ("cpu", "cuda", "cuda")
     )
     assert here.model_.dictionary.corrects_leaves

@@ -35,6 +35,7 @@ from fcgboost.tables.inputs import (
     n_median_rows,
     plain_inputs,
 )
+from fcgboost.tables.levels import LabelFacts
 from fcgboost.training.dataset import check_some_weight, check_two_classes
 from fcgboost.training.folds import SHARE
 from fcgboost.training.layout import N_SAMPLED, FitRows, Judge, Layout, View
@@ -344,15 +345,16 @@ def _encode(
     dictionary: Dictionary, rows: RemoteRows, columns: Sequence[Column], labels: Sequence[object]
 ) -> tuple[Inputs, Array | None]:
     """Learn what atoms see and encode the rows; return their medians if values are missing."""
-    facts = rows.ask("facts", columns)
+    ask = partial(rows.ask, "facts")
     sample = draw(rows, n_median_rows(len(columns))).data.X
-    if are_plain(columns) and not any(fact.has_gaps for fact in facts):
+    used: dict[int, LabelFacts] = {}
+    if are_plain(columns) and not any(fact.has_gaps for fact in ask(columns)):
         inputs = plain_inputs(dictionary, columns, sample)
     else:
-        inputs = learn_inputs(
+        inputs, used = learn_inputs(
             dictionary,
             columns,
-            facts,
+            ask,
             sample,
             labels,
         )
@@ -360,7 +362,7 @@ def _encode(
         rows.ask(
             "encode",
             inputs,
-            inputs.used(facts),
+            used,
             lasts=True,
         )
         > 0

@@ -40,7 +40,9 @@ from fcgboost.dictionaries.bins import Bins, Levels, codes_of
 from fcgboost.model import Model
 from fcgboost.stopping import Step
 from fcgboost.tables.columns import Column
-from fcgboost.tables.inputs import Facts, Inputs, column_facts, encode
+from fcgboost.tables.inputs import Facts, Inputs, encode, facts_of
+from fcgboost.tables.levels import LabelFacts
+from fcgboost.tables.pairs import Pair
 from fcgboost.training.dataset import DataSet, Labelled
 from fcgboost.training.scoring import make_sums
 from fcgboost.training.validation import Validator, make_validator
@@ -152,10 +154,10 @@ class Partition:
             mask = hashes <= split.last_held_out[data.codes]
         return Partition(data.take(mask), self._labels) if mask.any() else None
 
-    def facts(self, columns: Sequence[Column]) -> tuple[Facts, ...]:
-        return column_facts(columns, self._data, len(self._labels))
+    def facts(self, origins: Sequence[Column | Pair]) -> tuple[Facts, ...]:
+        return facts_of(origins, self._data, len(self._labels))
 
-    def encode(self, inputs: Inputs, facts: dict[int, Facts]) -> int:
+    def encode(self, inputs: Inputs, facts: dict[int, LabelFacts]) -> int:
         """Encode rows as atoms see them; return 1 if values are missing, else 0."""
         X = inputs.encode_training(self._data.X, self._data.row_hashes, facts)
         self._laid = replace(self._data, X=X)
@@ -348,7 +350,7 @@ class Partition:
         steps = quantize(
             residual,
             weights,
-            size,
+            np.float64(size),
             unit,
         )
         self._growing[output] = HostRows(self._bins, self._codes, steps)

@@ -34,7 +34,8 @@ class TorchDevice(HostDevice):
         self.device = torch.device(name)
         self.has_float64 = self.device.type != "mps"
         if self.device.type == "cuda" and find_spec("triton") is not None:
-            self.kernels = import_module("fcgboost.backends.torch.triton_trees")
+            self.kernels = import_module("fcgboost.backends.torch.triton_forest")
+            self.walk = self.kernels.walk
         # A process-wide setting; "high" and "medium" keep ten bits of the factors.
         self.is_float32_faster = torch.get_float32_matmul_precision() == "highest"
         # Large blocks (256 MiB of float32), because launching a kernel is costly.
@@ -46,9 +47,11 @@ class TorchDevice(HostDevice):
             return values.to(device=self.device, dtype=kind)
         # Tensors share memory with arrays, except with read-only ones.
         values = np.asarray(values)
-        host = self.xp.from_numpy(values if values.flags.writeable else values.copy()).to(kind)
-        # Pinning memory would take longer than the copy.
-        return host.to(self.device, non_blocking=True)
+        host = self.xp.from_numpy(values if values.flags.writeable else values.copy())
+        # Few bytes travel. Pinning memory would take longer than the copy.
+        if host.dtype.itemsize > kind.itemsize:
+            host = host.to(kind)
+        return host.to(self.device, non_blocking=True).to(kind)
 
     def empty(self, n_rows: int, n_columns: int, dtype: str = "float64") -> Tensor:
         kind = getattr(self.xp, dtype)

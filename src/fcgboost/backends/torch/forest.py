@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from fcgboost.arrays import Array, Codes, Tensor
+from fcgboost.arrays import Array, Codes, Tensor, is_tensor
 from fcgboost.designs.blocks import row_blocks
 from fcgboost.designs.devices import HostDevice
 
@@ -42,7 +42,10 @@ class DeviceForest:
         if self.n_trees == len(self._codes):
             more = self._codes.new_empty((max(_ROOM, self.n_trees), self._codes.shape[1]))
             self._codes = self._device.xp.concatenate([self._codes, more])
-        self._codes[self.n_trees] = self._device.put(codes, "int64")
+        if not is_tensor(codes):
+            # Torch has few functions for 16 bits.
+            codes = self._device.put(codes, "int64")
+        self._codes[self.n_trees] = codes
         self._set_first(np.append(self.first, self.first[-1] + n_leaves))
 
     def first_trees(self, n_trees: int) -> DeviceForest:
@@ -78,32 +81,38 @@ class DeviceForest:
 
     def sums(self, vectors: Sequence[Tensor]) -> Tensor:
         """Return the sum of each vector, followed by its sums over each leaf; one row each."""
-        return self._device.xp.stack([self._sums(r) for r in vectors])
+        return self._sums(self._device.xp.stack(list(vectors)))
 
     def products(self, constant: float, values: Array, h: Tensor) -> Tensor:
         """Return the sums of h (constant + A values), as `sums` does, A being the indicators."""
-        return self._sums(h * self.add_values(values, 0.0 * h + constant))
+        start = self._device.xp.full_like(h, constant)
+        return self._sums((h * self.add_values(values, start))[None])[0]
 
-    def _sums(self, r: Tensor) -> Tensor:
-        unit = r.abs().sum() * 2.0**-_BITS + _TINY
-        sums = self._steps(r, unit) * unit
-        return self._device.xp.concatenate([r.sum(0, keepdims=True), sums])
+    def _sums(self, vectors: Tensor) -> Tensor:
+        units = vectors.abs().sum(1, keepdims=True) * 2.0**-_BITS + _TINY
+        sums = self._steps(vectors, units) * units
+        return self._device.xp.concatenate([vectors.sum(1, keepdims=True), sums], 1)
 
-    def _steps(self, r: Tensor, unit: Tensor) -> Tensor:
+    def _steps(self, vectors: Tensor, units: Tensor) -> Tensor:
         """Return sums over the leaves in integer units."""
         if self._device.kernels is not None:
             return self._device.kernels.leaf_sums(
                 self._codes[: self.n_trees],
                 self._begin,
-                r,
-                unit,
+                vectors,
+                units,
                 self.n_leaves,
             )
-        steps = (r / unit).round().long()
-        sums = steps.new_zeros(self.n_leaves)
+        steps = (vectors / units).round().long()
+        sums = steps.new_zeros(len(vectors), self.n_leaves)
         for trees in self._blocks():
             leaves = self._codes[trees].long() + self._begin[trees]
-            sums.scatter_add_(0, leaves.view(-1), steps.repeat(len(leaves)))
+            n_rows = leaves.numel()
+            sums.scatter_add_(
+                1,
+                leaves.view(1, -1).expand(len(vectors), n_rows),
+                steps.repeat(1, len(leaves)),
+            )
         return sums
 
     def _blocks(self) -> list[slice]:

@@ -15,7 +15,7 @@ from fcgboost.arrays import Array, Tensor, to_numpy
 from fcgboost.backends.growth import Growth, WeightSummary, quantize
 from fcgboost.designs.devices import HostDevice
 from fcgboost.dictionaries import TreeDictionary
-from fcgboost.dictionaries.bins import bin_rows
+from fcgboost.dictionaries.bins import N_BINS, bin_rows
 from fcgboost.dictionaries.trees import TreeGrower
 
 
@@ -46,38 +46,39 @@ class DeviceGrower:
         self._device = device
         self._weights = weights
         is_category = trees.categories(rows.shape[1])
-        self._bins, self._codes = bin_rows(rows, is_category)
+        self._bins, codes = bin_rows(rows, is_category)
         summary = WeightSummary.of(to_numpy(weights))
         depth = trees.levels(max(summary.total, self._bins.n_rows(len(rows))))
         self._rules = rules = trees.rules(depth, summary.unit)
         names = ("column", "first", "default_bin", "n_numbers", "n_bins", "is_category")
         facts = np.stack([getattr(self._bins, name) for name in names])
         least = max(1.0, math.ceil(rules.min_leaf / rules.unit))
-        #: Features and rules, for the search of splits.
-        self._search = (
-            device.put(facts, "int64"),
-            (rules.smoothing / rules.unit, least, bool(is_category.any())),
-        )
+        from fcgboost.backends.torch.triton_trees import GpuRows  # needs Triton
+
+        # Kernels run on the current device, which may not be that of the rows.
+        with device.xp.cuda.device_of(weights):
+            self._rows = GpuRows(
+                codes,
+                device.put(facts, "int64"),
+                (rules.smoothing / rules.unit, least, bool(is_category.any())),
+                rules,
+                device,
+            )
         #: The leaf numbers of the rows in the last tree.
         self.leaves: Tensor = None
 
     def grow(self, residual: Tensor, weights: Tensor, key: int) -> Array:
         """Grow one tree, of shape (1, n_parameters), on the rows of the constructor."""
-        (size,) = self._device.fetch(residual.abs().sum())
         steps = quantize(
             residual,
             self._weights,
-            float(size),
+            residual.abs().sum(),
             self._rules.unit,
         )
-        gpu_rows = self._device.kernels.GpuRows(
-            self._codes,
-            steps,
-            *self._search,
-            self._device,
-        )
-        # Kernels run on the current device, which may not be that of the rows.
         with self._device.xp.cuda.device_of(steps):
-            growth = Growth(gpu_rows, self._bins, self._rules)
-        self.leaves = self._device.put(growth.leaf_numbers(), "int64")[gpu_rows.nodes]
+            self._rows.begin(steps)
+            growth = Growth(self._rows, self._bins, self._rules)
+        numbers = growth.leaf_numbers()
+        kind = "uint8" if numbers.max() < N_BINS else "int32"
+        self.leaves = self._device.put(numbers, kind)[self._rows.row_nodes]
         return growth.atom()
