@@ -358,9 +358,9 @@ def test_tools_that_choose_features_go_by_the_importances(dictionary):
     assert not hasattr(clf, "coef_")
 
 
-def test_it_is_a_classifier_of_32_parameters():
+def test_it_is_a_classifier_of_34_parameters():
     assert is_classifier(FCGBoostClassifier())
-    assert len(FCGBoostClassifier().get_params()) == 32
+    assert len(FCGBoostClassifier().get_params()) == 34
 
 
 # Together with the rest of scikit-learn

@@ -181,7 +181,8 @@ def _check_table(
         skip_check_array=True,
     )
     if not reset:
-        return read_columns(table, table_columns or [NumberColumn(name) for name in table.columns])
+        plain = [NumberColumn(name, stray_text=estimator.stray_text) for name in table.columns]
+        return read_columns(table, table_columns or plain)
     kinds = wanted_kinds(estimator.categorical_features, list(table.columns), table.has_names)
 
     def learn(leaves_out: Mapping[str, Collection[str]]) -> list[LearnedColumn]:
@@ -191,6 +192,7 @@ def _check_table(
                 values,
                 kind,
                 estimator.dayfirst,
+                estimator.stray_text,
                 leaves_out.get(name, ()),
             )
             for (name, values), kind in zip(table.columns.items(), kinds, strict=True)

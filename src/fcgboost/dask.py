@@ -14,6 +14,7 @@ from fcgboost.backends.cluster.layout import check_supported, prepare
 from fcgboost.checks import takes_missing
 from fcgboost.estimators import FCGBoostClassifier
 from fcgboost.members import decision_of
+from fcgboost.names import advised, with_advice
 from fcgboost.prediction import all_or_nothing, fitted_attributes, if_probable
 from fcgboost.training.callbacks import with_callbacks
 from fcgboost.training.dataset import Labelled, table_columns_of
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
 __all__ = ["DaskFCGBoostClassifier"]
 
 
+@with_advice
 @dataclass(eq=False, repr=False)
 class DaskFCGBoostClassifier(FCGBoostClassifier):
     """`FCGBoostClassifier` for rows on the workers of a Dask cluster.
@@ -79,6 +81,7 @@ class DaskFCGBoostClassifier(FCGBoostClassifier):
 
     client: Client | None = field(default=None, kw_only=True)
 
+    @advised
     @with_callbacks
     def fit(
         self,

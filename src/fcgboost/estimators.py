@@ -15,10 +15,11 @@ from fcgboost.dictionaries import Dictionary
 from fcgboost.greedy.elimination import Removal
 from fcgboost.greedy.schemes import Scheme
 from fcgboost.losses import Loss
+from fcgboost.names import advised, with_advice
 from fcgboost.prediction import OUT_OF_FOLD, BaseFCGBoost, all_or_nothing, twin_of
 from fcgboost.selection.base import Selection
 from fcgboost.solvers import Solver
-from fcgboost.tables.columns import left_out
+from fcgboost.tables.columns import StrayText, left_out
 from fcgboost.training.callbacks import CallbackSupport, with_callbacks
 from fcgboost.training.dataset import check_data
 from fcgboost.training.metrics import try_metrics
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["FCGBoostClassifier"]
 
 
+@with_advice
 @dataclass(eq=False, repr=False)
 class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
     """Classifier fitted by fully corrective greedy boosting.
@@ -170,8 +172,11 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
         None: no column, and text is an error. Unless listed, text that consists of numbers or ISO
         dates counts as numeric, except codes with leading zeros.
     dayfirst : bool or None, default=None
-        Whether 03/04/2020 means 3 April (True) or 4 March (False); None treats such text as
-        categories.
+        Whether 03/04/2020 means 3 April (True) or 4 March (False). None reads such dates if one
+        order alone fits the whole column, and else treats them as categories.
+    stray_text : {"error", "missing"}, default="error"
+        What a text such as "unknown" is among numbers or dates, in fits (if at least 20 values and
+        95 % of the column are numbers, or dates) and in predictions: an error, or a missing value.
     keep_columns : list of str or None, default=None
         Columns of a frame that are used even if they look like row numbers or ids, which are left
         out otherwise: whole numbers that count the rows (unless `cv` is a splitter or an iterable,
@@ -301,9 +306,11 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
     time_limit: float | None = None
     categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype"
     dayfirst: bool | None = None
+    stray_text: StrayText = "error"
     keep_columns: Sequence[str] | None = None
     metrics: Metrics = None
 
+    @advised
     @with_callbacks
     def fit(
         self,

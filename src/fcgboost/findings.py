@@ -45,17 +45,30 @@ class Finding:
         if not self.rows:
             return self.text
         shown = [f"{row + 1:,}" for row in self.rows[:_N_SHOWN]]
+        if len(shown) == 1:
+            return f"{self.text} It is row {shown[0]}."
         which = "They" if len(self.rows) <= _N_SHOWN else "Among them"
         return f"{self.text} {which} are rows {listed(shown)}."
 
 
+def folded(text: str) -> str:
+    """Return what texts have in common that differ only in case or white space."""
+    return " ".join(text.split()).casefold()
+
+
 def alike(texts: Iterable[object]) -> list[list[str]]:
-    """Return groups of texts that differ only in case or white space."""
+    """Return groups of texts that differ only in case or white space, in their order."""
     groups: dict[str, list[str]] = defaultdict(list)
     for text in texts:
         if isinstance(text, str):
-            groups[" ".join(text.split()).casefold()].append(text)
+            groups[folded(text)].append(text)
     return [group for group in groups.values() if len(group) > 1]
+
+
+def show_alike(groups: Sequence[Sequence[str]]) -> str:
+    """Name the texts of the first group."""
+    more = f", and {count(len(groups) - 1, 'more group')}" if len(groups) > 1 else ""
+    return listed([repr(text) for text in groups[0]]) + more
 
 
 def find_alike(texts: Iterable[object], column: str | None = None) -> list[Finding]:
@@ -63,11 +76,12 @@ def find_alike(texts: Iterable[object], column: str | None = None) -> list[Findi
     groups = alike(texts)
     if not groups:
         return []
-    shown = listed([repr(text) for text in groups[0]])
-    more = f", and {count(len(groups) - 1, 'more group')}" if len(groups) > 1 else ""
     what = "labels" if column is None else "levels"
     where = "" if column is None else f"{column!r}: "
-    text = f"{where}{what} differ only in case or white space: {shown}{more}."
+    text = (
+        f"{where}{what} differ only in case or white space: {show_alike(groups)}. merge_spellings "
+        "of read_table (--merge-spellings) makes them one."
+    )
     columns = () if column is None else (column,)
     return [Finding(what, text[0].upper() + text[1:], columns)]
 

@@ -6,8 +6,13 @@ Parts are loaded when they are made, so that the command line can list names wit
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import wraps
+from inspect import signature
 from pkgutil import resolve_name
-from typing import Any
+from typing import Any, TypeVar, cast
+
+F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
 
 #: By parameter and name: the module of the part and the object in it.
 NAMES: Mapping[str, Mapping[str, str]] = {
@@ -64,6 +69,76 @@ _CONTRACTS = {
 PRESET_NAMES = {
     name for name, part in NAMES["dictionary"].items() if part.startswith("training.presets:")
 }
+_DEPTH = "a dictionary such as TreeDictionary(depth=3) sets the size of trees"
+_CATEGORIES = "list them in categorical_features of the constructor"
+_CLASS_WEIGHT = "use class_weight, such as 'balanced'"
+_STEPS = "use max_iter; presets choose the number of steps"
+_STOP = "use n_iter_no_change; presets choose the number of steps"
+_RIDGE = "use l2; presets choose it"
+_RATE = "there is none: every step corrects all coefficients; scheme has others"
+_VALIDATION = "pass X_val and y_val to fit"
+_SEED = "use random_state"
+_THREADS = "use n_jobs"
+#: What parameters of other packages are here.
+FOREIGN: Mapping[str, str] = {
+    "auto_class_weights": _CLASS_WEIGHT,
+    "base_margin": "there is none",
+    "cat_features": _CATEGORIES,
+    "categorical_feature": _CATEGORIES,
+    "colsample_bytree": "there is none: families draw their own samples",
+    "depth": _DEPTH,
+    "early_stopping": _STOP,
+    "early_stopping_rounds": _STOP,
+    "enable_categorical": "it is not needed: text and categories are read as such",
+    "eta": _RATE,
+    "eval_metric": "use metrics to record scores, or scoring to choose by one",
+    "eval_set": _VALIDATION,
+    "init_score": "there is none",
+    "is_unbalance": _CLASS_WEIGHT,
+    "iterations": _STEPS,
+    "l2_leaf_reg": _RIDGE,
+    "lambda_l2": _RIDGE,
+    "learning_rate": _RATE,
+    "loss_function": "use loss",
+    "max_depth": _DEPTH,
+    "max_leaf_nodes": _DEPTH,
+    "n_estimators": _STEPS,
+    "nthread": _THREADS,
+    "num_boost_round": _STEPS,
+    "num_leaves": _DEPTH,
+    "objective": "use loss",
+    "random_seed": _SEED,
+    "reg_lambda": _RIDGE,
+    "scale_pos_weight": _CLASS_WEIGHT,
+    "seed": _SEED,
+    "subsample": "there is none: families draw their own samples",
+    "task_type": "use device",
+    "thread_count": _THREADS,
+    "tree_method": "use device, or dictionary",
+    "use_best_model": "presets, and validation data, keep the best step",
+    "verbosity": "use verbose",
+    "weight": "use sample_weight",
+}
+
+
+def advised(function: F) -> F:
+    """Let a function say what a parameter of another package is here."""
+    own = signature(function).parameters
+
+    @wraps(function)
+    def call(*arguments: Any, **parameters: Any) -> Any:
+        for name in parameters:
+            if name in FOREIGN and name not in own:
+                raise TypeError(f"fcgboost has no parameter {name!r}: {FOREIGN[name]}.")
+        return function(*arguments, **parameters)
+
+    return cast(F, call)
+
+
+def with_advice(cls: type[T]) -> type[T]:
+    """Let a class say what a parameter of another package is here."""
+    type.__setattr__(cls, "__init__", advised(cls.__init__))
+    return cls
 
 
 def part_named(parameter: str, name: str) -> Callable[[], Any]:

@@ -11,6 +11,7 @@ import pytest
 
 from fcgboost import FCGBoostClassifier, load_model
 from fcgboost.datasets import make_simulation
+from fcgboost.rows import read_table
 from tests.suites.commands import GAUSS, read_exactly, run, run_json, spoil
 
 # One fixture fits for all of them: they belong on one worker.
@@ -164,12 +165,12 @@ def test_rows_without_a_target_are_left_out_and_said(
     assert (
         run("fit", tmp_path / "t.csv", "--target", "y", *GAUSS, "--out", tmp_path / "m.json") == 0
     )
-    assert "no target: 20." in capsys.readouterr().err
+    assert "no target: 20. Among them are rows 1, 2 and 3." in capsys.readouterr().err
     assert load_model(tmp_path / "m.json").classes_.tolist() == [-1, 1]
     assert run("evaluate", tmp_path / "m.json", tmp_path / "t.csv") == 0
     printed = capsys.readouterr()
     assert "180 rows" in printed.out
-    assert "no target: 20." in printed.err
+    assert "no target: 20. Among them are rows 1, 2 and 3." in printed.err
 
 
 def test_a_refused_fit_leaves_an_older_model_alone(folder: Path, tmp_path: Path) -> None:
@@ -287,7 +288,8 @@ def test_what_columns_are_can_be_set(tmp_path: Path) -> None:
     assert (code.kind, day.kind, day.unit, b.kind) == ("category", "number", "days", "number")
     assert run("predict", tmp_path / "m.json", tmp_path / "t.csv", "--out", tmp_path / "p.csv") == 0
     found = read_exactly(tmp_path / "p.csv")["label"]
-    assert list(found) == list(load_model(tmp_path / "m.json").predict(table.drop(columns="y")))
+    X = read_table(tmp_path / "t.csv", "y", tell=str)[0]
+    assert list(found) == list(load_model(tmp_path / "m.json").predict(X))
 
 
 def test_a_model_without_probabilities_is_ranked_by_its_decision_values(

@@ -114,3 +114,18 @@ def test_what_ended_a_fit_is_told_to_programs_and_kept_with_the_model(
     assert load_model(out).about_["ended"] == ended
     assert run("inspect", out) == 0
     assert "The time limit was reached" in capsys.readouterr().out
+
+
+def test_a_class_of_one_row_stays_in_training(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = [f"{i},{'ab'[i % 2]}\n" for i in range(60)]
+    path = tmp_path / "t.csv"
+    path.write_text("x,y\n" + "".join(lines) + "99,c\n", encoding="utf-8")
+    for dictionary in ("gauss", "fast"):
+        command = ["fit", path, "--target", "y", "--dictionary", dictionary]
+        assert run(*command, "--out", tmp_path / "m.json") == 0
+        told = capsys.readouterr()
+        assert "Classes of one row, which is not held out: c." in told.err
+        assert "c (1)" in told.out
+        assert load_model(tmp_path / "m.json").classes_.tolist() == ["a", "b", "c"]

@@ -36,5 +36,5 @@ def test_rows_without_a_known_label_are_counted(tmp_path: Path) -> None:
         batches = list(labelled_batches(clf, rows, lost, target="y"))
     assert np.concatenate([batch.y for batch in batches]).tolist() == ["a", "c", "b"]
     assert (lost.rows_without_target, lost.unknown_labels) == (1, {"c"})
-    assert told[0] == "Rows skipped because they have no target: 1."
+    assert told[0] == "Rows skipped because they have no target: 1. It is row 2."
     assert told[1] == "Labels that the model does not know count as errors: c."

@@ -56,7 +56,7 @@ def test_truth_values_are_numbers_as_in_typed_files(tmp_path) -> None:
         assert [X[name].dtype.kind for name in "ab"] == ["b", "f"]
         assert Encoder().fit(X).columns_ == typed.columns_
         assert np.array_equal(encoded(path, typed, 1), typed.transform(truths))
-    assert read(put(tmp_path, "a.csv", "a,y\ntrue,1\n1,2\n"))[0]["a"].tolist() == ["true", "1"]
+    assert read(put(tmp_path, "a.csv", "a,y\ntrue,1\n1,2\n"))[0]["a"].tolist() == [1.0, 1.0]
 
 
 def test_texts_of_levels_are_compared_exactly(tmp_path) -> None:
@@ -81,7 +81,7 @@ def test_a_level_has_its_text_however_numbers_were_written(tmp_path) -> None:
 
 
 def test_fields_between_semicolons_may_have_decimal_commas(tmp_path) -> None:
-    path = put(tmp_path, "a.csv", "a;b;c;y\n1,5;1;x,y;1\n-2,25e1;2,5;z;1\n3.5;;x;2\n")
+    path = put(tmp_path, "a.csv", "a;b;c;y\n1,5;1;x,y;1\n-2,25e1;2,5;z;1\n3,5;;x;2\n")
     X, _ = read(path)
     assert X["a"].tolist() == [1.5, -22.5, 3.5]
     assert X["c"].tolist() == ["x,y", "z", "x"]
@@ -337,3 +337,10 @@ def test_a_byte_order_mark_alone_is_an_empty_file(tmp_path) -> None:
     path.write_bytes(b"\xef\xbb\xbf")
     with pytest.raises(ValueError, match=r"a\.csv is empty"), open_rows(path):
         pass
+
+
+def test_lines_of_rows_are_counted_below_a_title(tmp_path, capsys) -> None:
+    path = put(tmp_path, "a.csv", 'Sales\n\na,b,y\n1,2,x\n\n3,"4\n5",z\n6,7,x\n')
+    with open_rows(path) as rows:
+        assert list(rows.lines()) == [4, 6, 8]
+    assert capsys.readouterr().err == ("The names of the columns are below the title 'Sales'.\n")

@@ -190,11 +190,11 @@ def test_later_sparse_rows_count_from_where_the_first_did(tmp_path) -> None:
     first = put(tmp_path, "first.svm", "1 0:1 2:1\n-1 1:1\n")
     later = put(tmp_path, "later.svm", "1 2:1\n-1 1:1\n")
     for first_index, expected in ((0, [[0, 0, 1], [0, 1, 0]]), (None, [[0, 1], [1, 0]])):
-        with open_rows(later, first_index=first_index) as rows:
+        with open_rows(later, like={"first_index": first_index}) as rows:
             assert rows.matrix.toarray().tolist() == expected
     with (
         pytest.raises(ValueError, match="has the index 0, but the model's indices count from 1"),
-        open_rows(first, first_index=1),
+        open_rows(first, like={"first_index": 1}),
     ):
         pass
 

@@ -169,7 +169,7 @@ def test_of_stray_cells_a_count_and_three_are_kept() -> None:
     for n_before in range(0, 50_000, 1000):
         texts = pa.array([*numbers[:600], *["odd"] * 400])
         strays.n_before = n_before
-        strays.removed(texts, texts, NumberColumn("a"))
+        strays.removed(texts, NumberColumn("a"))
     assert [len(cells.examples) for cells in strays._cells_of.values()] == [3]
     strays.tell()
     (text,) = told
@@ -182,7 +182,7 @@ def test_dots_stand_for_stray_cells_that_are_not_shown(n_odd: int, rest: str) ->
     told: list[str] = []
     strays = Strays(Source("rows.csv", 2**30, told.append))
     texts = pa.array([*["1"] * 50, *["odd"] * n_odd])
-    strays.removed(texts, texts, NumberColumn("a"))
+    strays.removed(texts, NumberColumn("a"))
     strays.tell()
     assert told[0].endswith(f'"odd"{rest}).')
     assert ("..." in told[0]) == bool(rest)

@@ -30,7 +30,8 @@ def test_texts_that_are_all_numbers_are_numbers(texts, style, found) -> None:
     column = learn(pd.Series(texts, dtype=object))
     assert (column.unit, column.style) == ("number", style)
     assert column.read(np.array([*texts, ""], dtype=object)).tolist()[:-1] == found
-    assert notes_on(texts) == ("'a' holds numbers as text: they are read as numbers.",)
+    way = ", with a decimal comma" if style else ""
+    assert notes_on(texts) == (f"'a' holds numbers as text: they are read as numbers{way}.",)
 
 
 def test_texts_that_are_all_dates_are_dates() -> None:

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from fcgboost import FCGBoostClassifier
 from fcgboost.tables import CategoryColumn
 from fcgboost.tables.cells import ColumnError
 from tests.suites.tables import encode, learn, notes_on
@@ -80,10 +81,18 @@ def test_a_category_stays_one_though_most_of_it_are_numbers() -> None:
         (np.random.default_rng(0).permutation(40)[:30], "'a' looks like a row number"),
         ([12345678901234567 + i for i in range(30)], "'a' looks like a row number"),
         ([float(i * i) for i in range(30)], "'a' looks like a row number"),
-        (["$1", "$2", "$3"] * 9, "texts such as '$1' look like numbers but are read as categories"),
-        (["1 %", "2%", "3%"] * 9, "such as '1 %' look like numbers"),
+        (["$1", "€2", "$3"] * 9, "texts such as '$1' look like numbers but are read as categories"),
+        (["1 kg", "2kg", "3kg"] * 9, "such as '1 kg' look like numbers"),
+        (["1 %", "2%", "3%"] * 9, "'a' holds numbers with % as text: they are read as numbers"),
+        (["1.234", "12"] * 9, "'a' stays text, as '1.234' may hold a decimal mark or not: decimal"),
+        (["1/2/2020", "3/4/2020"] * 9, "as '1/2/2020' may begin with the day.*dayfirst"),
+        (
+            ["Ulm", "ulm", "U  lm"] * 9,
+            "levels differ only in case or white space: 'Ulm' and 'ulm'",
+        ),
         (["12,34", "56", "2,345.5"] * 9, "such as '12,34' look like numbers"),
-        (["31.12.2020", "1.1.2021"] * 9, "such as '31.12.2020' look like dates.*as 2020-12-31"),
+        (["31.12.2020", "1.1.2021"] * 9, "they are read as dates, day first"),
+        (["31.12.20", "1.1.21"] * 9, "such as '31.12.20' look like dates.*as 2020-12-31"),
         (["12/31/2020", "1/1/21 10:00"] * 9, "such as '12/31/2020' look like dates"),
         (["12", "7"] * 9, "'a' holds numbers as text: they are read as numbers."),
         (["2020-01-01", "2020-01-02"] * 9, "'a' holds dates as text: they are read as dates."),
@@ -109,3 +118,22 @@ def test_what_the_owner_of_a_table_should_know(values, note) -> None:
 )
 def test_nothing_is_said_about_what_is_as_it_should_be(values) -> None:
     assert notes_on(values) == ()
+
+
+def test_stray_text_may_count_as_missing_in_frames() -> None:
+    texts = [*(f"{i % 9},5" for i in range(40)), "unknown", None]
+    X = pd.DataFrame({"n": texts, "m": np.arange(42.0)})
+    y = [0, 1] * 21
+    with pytest.raises(ColumnError, match="40 of 41 values are numbers, but not 'unknown'"):
+        FCGBoostClassifier("gauss", max_iter=2).fit(X, y)
+    clf = FCGBoostClassifier("gauss", max_iter=2, stray_text="missing").fit(X, y)
+    assert "'n': 'unknown' among numbers count as missing." in clf.notes_
+    missing = X.assign(n=X["n"].replace("unknown", None), m=X["m"].astype(object))
+    missing.loc[3, "m"] = "odd"
+    plain = missing.assign(m=missing["m"].replace("odd", None).astype(float))
+    np.testing.assert_array_equal(
+        clf.decision_function(X), clf.decision_function(plain.assign(m=X["m"]))
+    )
+    np.testing.assert_array_equal(clf.decision_function(missing), clf.decision_function(plain))
+    with pytest.raises(ValueError, match="stray_text must be one of"):
+        FCGBoostClassifier(stray_text="drop").fit(X, y)

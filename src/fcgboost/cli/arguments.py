@@ -72,18 +72,28 @@ def add_data(parser: argparse.ArgumentParser, target: str | None = None) -> None
     group.add_argument(
         "--decimal",
         choices=(".", ","),
-        help="the decimal mark of a text file (default: a comma if semicolons separate columns)",
+        help="the decimal mark, where the file does not tell whether 1.234 is a thousand",
     )
     group.add_argument(
         "--thousands",
         type=_mark,
         metavar="CHAR",
-        help="the thousands separator of a text file, such as . in 1.234,5",
+        help="the thousands separator, where the file does not tell, such as . in 1.234",
     )
     group.add_argument(
         "--dayfirst",
         action=argparse.BooleanOptionalAction,
-        help="read 3/4/2020 as 3 April, or as March 4 (default: such dates stay text)",
+        help="read 3/4/2020 as 3 April, or as March 4, where the file does not tell",
+    )
+    group.add_argument(
+        "--sheet",
+        metavar="NAME",
+        help="the sheet of an Excel file (default: the first)",
+    )
+    group.add_argument(
+        "--merge-spellings",
+        action="store_true",
+        help="take labels, and levels, that differ only in case or white space for one",
     )
     group.add_argument(
         "--strict",
@@ -100,7 +110,16 @@ def add_data(parser: argparse.ArgumentParser, target: str | None = None) -> None
 
 def reading_options(options: argparse.Namespace) -> dict[str, Any]:
     """Return how rows are read, as `open_rows` takes it, except their format."""
-    names = ("encoding", "decimal", "thousands", "dayfirst", "strict", "max_bytes")
+    names = (
+        "encoding",
+        "decimal",
+        "thousands",
+        "dayfirst",
+        "sheet",
+        "merge_spellings",
+        "strict",
+        "max_bytes",
+    )
     return {**{name: getattr(options, name) for name in names}, "tell": console.note}
 
 

@@ -83,8 +83,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Fit, score, save, print."""
-    from fcgboost.cli import outputs, training
-    from fcgboost.cli.inputs import read_labelled
+    from fcgboost.cli import inputs, outputs, training
     from fcgboost.evaluation import Evaluation
     from fcgboost.io import save_model
     from fcgboost.rows import ColumnError, write_rows
@@ -98,8 +97,8 @@ def run(options: argparse.Namespace) -> None:
         dictionary=options.dictionary,
         loss=options.loss,
     )
-    X, y, first_index = read_labelled(options, classifier.categorical_features)
-    if options.test_out is not None and first_index is not None:
+    X, y, reading = inputs.read_labelled(options, classifier.categorical_features)
+    if options.test_out is not None and reading["first_index"] is not None:
         raise ValueError(
             f"{options.test_out} cannot be written: the rows of {options.data} are sparse."
         )
@@ -123,7 +122,7 @@ def run(options: argparse.Namespace) -> None:
         "data": {
             "file": options.data.name,
             **_describe_labels(y_train),
-            "first_index": first_index,
+            "reading": reading,
         },
         "test": {"n_samples": len(y_test), **{key: test[key] for key in ("scores", "baseline")}},
         "seconds": time.perf_counter() - start,
@@ -138,7 +137,7 @@ def run(options: argparse.Namespace) -> None:
         about=about,
     )
     if options.test_out is not None:
-        held_out = X_test.assign(**{options.target: y_test})
+        held_out = inputs.as_written(X_test, reading).assign(**{options.target: y_test})
         write_rows(options.test_out, [pa.Table.from_pandas(held_out, preserve_index=False)])
     if options.json:
         about["test"] |= test

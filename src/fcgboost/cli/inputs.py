@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -19,11 +20,11 @@ from fcgboost.rows.batches import target_of
 
 def read_labelled(
     options: argparse.Namespace, categorical_features: ArrayLike | None = "from_dtype"
-) -> tuple[pd.DataFrame, NDArray[np.generic], int | None]:
-    """Read rows to fit to, their classes, and what indices of sparse rows count from."""
+) -> tuple[pd.DataFrame, NDArray[np.generic], dict[str, Any]]:
+    """Read rows to fit to, their classes, and how the file was written."""
     with open_rows(options.data, format=options.format, **reading_options(options)) as rows:
         X, y = labelled_rows(rows, options, categorical_features)
-    return X, y, rows.first_index
+    return X, y, rows.about()
 
 
 def labelled_rows(
@@ -41,14 +42,25 @@ def labelled_rows(
     return X, y
 
 
+def as_written(X: pd.DataFrame, reading: dict[str, Any]) -> pd.DataFrame:
+    """Write decimal commas as the file did, where later files are expected to have them."""
+    if reading["separator"] != ",":
+        return X
+    texts = {
+        name: X[name].map("{!r}".format, na_action="ignore").str.replace(".", ",")
+        for name, (_, style) in reading["columns"].items()
+        if style == "decimal comma"
+    }
+    return X.assign(**texts)
+
+
 def open_for(
     model: BaseFCGBoost, options: argparse.Namespace, path: Path | None = None
 ) -> AbstractContextManager[RowFile]:
     """Open the rows that a model is to predict, or another file."""
-    first = model.describe().recorded("data").get("first_index")
     return open_rows(
         path or options.data,
         format=options.format if path is None else None,
-        first_index=first if first in (0, 1) else None,  # users may store anything
+        like=model.describe().recorded("data", "reading"),
         **reading_options(options),
     )

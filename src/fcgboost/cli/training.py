@@ -13,10 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.model_selection import train_test_split
+from sklearn.utils import _safe_indexing
 
 from fcgboost import FCGBoostClassifier, Status, Step
 from fcgboost.cli import console
-from fcgboost.wording import count
+from fcgboost.wording import count, listed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,23 +45,29 @@ def name_classes(classifier: FCGBoostClassifier, y: NDArray[np.generic]) -> None
 
 def split(X: pd.DataFrame, y: NDArray[np.generic], options: argparse.Namespace) -> list[Any]:
     """Return rows to fit to and rows that are held out, and the labels of both."""
+    values, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
+    is_single = counts[codes] == 1
+    singles = np.flatnonzero(is_single)
     try:
-        parts: list[Any] = train_test_split(
-            X,
-            y,
+        train, test = train_test_split(
+            np.flatnonzero(~is_single),
             test_size=options.test_size,
             random_state=options.seed,
-            stratify=y,
+            stratify=codes[~is_single],
         )
     except ValueError:
-        values, counts = np.unique(y, return_counts=True)
         raise ValueError(
             f"{options.data}: {len(y)} rows are too few to hold out a share of "
             f"{options.test_size:g} with all {len(values)} classes on both sides (class "
             f"{values[counts.argmin()]!s} has {counts.min()}). Use more rows, or another "
             "--test-size."
         ) from None
-    return parts
+    if len(singles):
+        console.note(
+            f"Classes of one row, which is not held out: {listed(list(map(str, y[singles])))}."
+        )
+    train = np.append(train, singles)
+    return [_safe_indexing(X, train), _safe_indexing(X, test), y[train], y[test]]
 
 
 def train(

@@ -9,8 +9,8 @@ from msgspec import UNSET, Meta, Struct, UnsetType, defstruct
 
 from fcgboost.shapley import MOST_ROWS
 from fcgboost.stopping import Status
-from fcgboost.tables.cells import Style
-from fcgboost.tables.columns import Unit, View
+from fcgboost.tables.cells import Style, Unit
+from fcgboost.tables.columns import StrayText, View
 
 FORMAT = "fcgboost model"
 VERSION = 1
@@ -241,6 +241,7 @@ class NumberRecord(Record, tag_field="kind", tag="number"):
     name: str
     unit: Unit
     style: Style
+    stray_text: StrayText
 
 
 class CategoryRecord(Record, tag_field="kind", tag="category"):

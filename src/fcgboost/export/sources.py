@@ -91,9 +91,7 @@ def record_of(classifier: BaseFCGBoost) -> InputRecord:
     n_columns = classifier.n_features_in_
     # Members differ in the outputs of columns only.
     columns = classifier.columns_ or (NumberColumn(""),) * n_columns
-    are_numbers = [
-        isinstance(column, NumberColumn) and column.unit == "number" for column in columns
-    ]
+    are_numbers = [isinstance(column, NumberColumn) and column.unit != "days" for column in columns]
     if all(are_numbers):
         return InputRecord(columns, tuple(map(Cell, range(n_columns))), is_table=False)
     cells = {cell for member in members for cell, _ in _cells_of(member, n_columns)}

@@ -43,6 +43,8 @@ def read_table(
     decimal: str | None = None,
     thousands: str | None = None,
     dayfirst: bool | None = None,
+    sheet: str | None = None,
+    merge_spellings: bool = False,
     strict: bool = False,
     max_bytes: int | None = None,
     tell: Callable[[str], None] = warn,
@@ -65,12 +67,18 @@ def read_table(
     encoding : str or None, default=None
         The encoding of a text file; None is UTF-8, or UTF-16 if the file begins so.
     decimal : {".", ","} or None, default=None
-        The decimal mark of a text file; None is a comma if semicolons separate its columns or if
-        points separate thousands.
-    thousands : str or None, default=None
-        The thousands separator of a text file.
+        Decides whether 1.234 and 1,234 are thousands where the texts do not. None asks the other
+        columns, and then what separates them: commas mean a decimal point, and semicolons that
+        1,234 has a decimal comma. What nothing decides stays text.
+    thousands : {",", ".", " ", "'"} or None, default=None
+        The thousands separator of a text file, which decides likewise.
     dayfirst : bool or None, default=None
-        Whether 3/4/2020 is 3 April; with None such dates stay text.
+        Whether 3/4/2020 is 3 April; None asks the other dates of the column, and of the file.
+    sheet : str or None, default=None
+        The sheet of a workbook; None is the first.
+    merge_spellings : bool, default=False
+        Whether labels, and levels of a column, that differ only in case or white space become the
+        most frequent one.
     strict : bool, default=False
         Whether stray text in a column of numbers or dates is an error; else it counts as missing.
     max_bytes : int or None, default=None
@@ -101,6 +109,8 @@ def read_table(
         decimal=decimal,
         thousands=thousands,
         dayfirst=dayfirst,
+        sheet=sheet,
+        merge_spellings=merge_spellings,
         strict=strict,
         max_bytes=max_bytes,
         tell=tell,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
@@ -13,6 +13,7 @@ import pyarrow as pa
 from scipy import sparse
 
 from fcgboost.arrays import Array, ClassLabels, Rows
+from fcgboost.findings import folded
 from fcgboost.prediction import BaseFCGBoost
 from fcgboost.rows.limits import explained
 from fcgboost.rows.row_file import RowFile, has_label, tell_unlabelled
@@ -160,7 +161,10 @@ def labelled_batches(
 
     A target of None is what the model was fitted to, if its file tells.
     """
-    classes = {text_of(value): value for value in model.classes_.tolist()}
+    spelled = folded if rows.source.merges_spellings else str
+    classes = {spelled(text_of(value)): value for value in model.classes_.tolist()}
+    unlabelled: list[int] = []
+    n_rows_seen = 0
     if rows.matrix is None:
         target = target_of(rows, target or model.about_.get("target"))
     keep = [] if target is None else [target]
@@ -177,10 +181,12 @@ def labelled_batches(
             y = rows.labels if batch.kept is None else rows.labels_in(batch.kept[target])
             assert y is not None
             is_labelled = has_label(y)
-            lost.rows_without_target += int((~is_labelled).sum())
+            unlabelled += (n_rows_seen + np.flatnonzero(~is_labelled)).tolist()
+            n_rows_seen += len(y)
+            lost.rows_without_target = len(unlabelled)
             codes, values = pd.factorize(y[is_labelled])
-            labels = [_class_of(value, classes) for value in values.tolist()]
-        strange = {text for text in map(text_of, labels) if text not in classes}
+            labels = [_class_of(value, classes, spelled) for value in values.tolist()]
+        strange = {text for text in map(text_of, labels) if spelled(text) not in classes}
         lost.unknown_labels |= strange
         has_known |= len(strange) < len(labels)
         if labels:
@@ -194,7 +200,7 @@ def labelled_batches(
             f"expected {', '.join(classes)}."
         )
     if lost.rows_without_target:
-        tell_unlabelled(rows.source, lost.rows_without_target)
+        tell_unlabelled(rows.source, unlabelled)
     if unknown:
         rows.source.tell(f"Labels that the model does not know count as errors: {unknown}.")
 
@@ -210,9 +216,9 @@ def target_of(rows: RowFile, target: object) -> str:
     return target
 
 
-def _class_of(label: object, classes: dict[str, object]) -> object:
+def _class_of(label: object, classes: dict[str, object], spelled: Callable[[str], str]) -> object:
     """Return the class of the same text or number; the label itself if there is none."""
-    text = text_of(label)
+    text = spelled(text_of(label))
     if text not in classes:
         with suppress(ValueError):
             text = text_of(float(text))

@@ -7,7 +7,8 @@ import csv
 import io
 import re
 import threading
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
@@ -17,7 +18,7 @@ import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
 from fcgboost.rows.limits import Source
-from fcgboost.rows.row_file import RowFile
+from fcgboost.rows.row_file import UNNAMED, RowFile
 from fcgboost.rows.texts import Dialect
 
 _SEPARATORS = ",;\t|"
@@ -37,6 +38,9 @@ def open_delimited(
     mark = file.read(2)
     # Only UTF-16 begins so.
     encoding = dialect.encoding or ("utf-16" if mark in (b"\xff\xfe", b"\xfe\xff") else None)
+    if encoding is None and dialect.memory.encoding is not None:
+        file.seek(0)
+        encoding = _unless_utf_8(file.read(_BLOCK), dialect.memory.encoding)
 
     def opened() -> Any:
         file.seek(0)
@@ -45,16 +49,16 @@ def open_delimited(
         return pa.transcoding_input_stream(pa.PythonFile(file, mode="r"), encoding, "utf-8")
 
     head = _read_head(name, opened(), encoding)
-    separator = separator or max(_SEPARATORS, key=lambda mark: _fit(head, mark))
-    header = [column.strip() for column in next(_records(head, separator), [])]
+    likely = dialect.memory.separator
+    separator = separator or max(_SEPARATORS, key=lambda mark: (*_fit(head, mark), mark == likely))
+    records = list(islice(_records(head, separator), _N_SNIFFED))
+    n_skipped = header_at(source, records) + 1
+    header = [column.strip() for column in records[n_skipped - 1]] if records else []
     are_distinct = len(set(header)) == len(header)
     are_numbered = are_distinct and all(map(str.isdecimal, header))
     if all(map(_NUMBER.fullmatch, header)) and not are_numbered:
         raise ValueError(f"{name}: the first line holds numbers, not names; add a header line.")
-    columns = [column or f"Unnamed: {i}" for i, column in enumerate(header)]
-    # The header, and blank lines before it.
-    n_blank = len(head) - len(head.lstrip("\r\n"))
-    n_skipped = 1 + len(head[:n_blank].splitlines())
+    columns = named(header)
     options = arrow_csv.ReadOptions(
         use_threads=False,
         # A row must fit into a block; few are many times as long as the header.
@@ -82,32 +86,47 @@ def open_delimited(
         finally:
             joined.end()
 
-    has_comma = dialect.thousands == "." or (separator == ";" and dialect.thousands != ",")
-    dialect = replace(dialect, decimal=dialect.decimal or ("," if has_comma else "."))
-    if dialect.decimal == dialect.thousands:
-        raise ValueError(f"{name}: decimal and thousands must differ.")
     return RowFile(
         source,
         tuple(columns),
         blocks,
-        dialect,
-        lines=lambda: _find_lines(opened(), separator),
+        replace(dialect, separator=separator),
+        lines=lambda: _find_lines(opened(), separator, n_skipped),
     )
 
 
-def _find_lines(file: IO[bytes], separator: str) -> list[int]:
+def _find_lines(file: IO[bytes], separator: str, n_skipped: int) -> list[int]:
     """Return the lines at which rows begin; they end at a field too long for the csv module."""
     text = io.TextIOWrapper(file, "utf-8-sig", "replace", newline="")
     reader = csv.reader(text, delimiter=separator)
     lines = []
     line = 1
     with suppress(csv.Error):
-        for record in reader:
-            if record:
+        for i, record in enumerate(reader):
+            if record and i >= n_skipped:
                 lines.append(line)
             line = reader.line_num + 1
     text.detach()  # which would close the file
-    return lines[1:]
+    return lines
+
+
+def named(header: Iterable[str]) -> list[str]:
+    """Return the names of columns, also of those that have none."""
+    return [name.strip() or f"{UNNAMED}{i}" for i, name in enumerate(header)]
+
+
+def header_at(source: Source, records: Sequence[Sequence[str]]) -> int:
+    """Return which of the first records has the names: a title fills at most half of a row."""
+    widths = [sum(map(bool, record)) for record in records[:_N_SNIFFED]]
+    usual = Counter(filter(None, widths)).most_common(1)
+    title = ""
+    for i, (width, record) in enumerate(zip(widths, records, strict=False)):
+        if width and (not record[0] or 2 * width > usual[0][0]):
+            if title:
+                source.tell(f"The names of the columns are below the title {title!r:.60}.")
+            return i
+        title = title or " ".join(filter(None, record))
+    return 0
 
 
 def _read_texts(
@@ -200,14 +219,25 @@ def _read_head(name: str, file: IO[bytes], encoding: str | None) -> str:
     return head.decode("utf-8-sig", errors="replace")  # later rows are reported by number
 
 
+def _unless_utf_8(head: bytes, encoding: str) -> str | None:
+    """Return the encoding of a model's file; None if text is certainly UTF-8."""
+    with suppress(UnicodeDecodeError):
+        text = codecs.getincrementaldecoder("utf-8")().decode(head)  # which may end in a character
+        return encoding if text.isascii() else None
+    return encoding
+
+
 def _records(head: str, separator: str) -> Iterator[list[str]]:
+    """Yield the fields of all rows, none of blank ones."""
     try:
-        yield from filter(None, csv.reader(io.StringIO(head, newline=""), delimiter=separator))
+        yield from csv.reader(io.StringIO(head, newline=""), delimiter=separator)
     except csv.Error:
         return
 
 
-def _fit(head: str, separator: str) -> tuple[bool, int]:
-    """Score a separator: whether all records have the same several fields, and how many."""
-    widths = [len(record) for record in islice(_records(head, separator), _N_SNIFFED)] or [0]
-    return len(set(widths)) == 1 and widths[0] > 1, widths[0]
+def _fit(head: str, separator: str) -> tuple[int, int]:
+    """Score a separator: how many records have the same several fields, and how many fields."""
+    records = filter(None, _records(head, separator))
+    widths = Counter(len(record) for record in islice(records, _N_SNIFFED))
+    width, n_records = max(widths.items(), key=lambda pair: pair[1], default=(1, 0))
+    return n_records if width > 1 else 0, width

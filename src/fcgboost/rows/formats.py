@@ -9,8 +9,9 @@ import sys
 import tempfile
 import warnings
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -22,8 +23,9 @@ from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 
 from fcgboost.rows import pages
-from fcgboost.rows.delimited import open_delimited
+from fcgboost.rows.delimited import header_at, named, open_delimited
 from fcgboost.rows.limits import Source, explained
+from fcgboost.rows.memory import Memory
 from fcgboost.rows.packing import unpacked_size
 from fcgboost.rows.row_file import TEXTS, Blocks, RowFile, size_of
 from fcgboost.rows.texts import Dialect
@@ -72,19 +74,24 @@ def open_rows(
     decimal: str | None = None,
     thousands: str | None = None,
     dayfirst: bool | None = None,
+    sheet: str | None = None,
+    merge_spellings: bool = False,
     strict: bool = False,
     max_bytes: int | None = None,
-    first_index: int | None = None,
+    like: Mapping[str, Any] | None = None,
     tell: Callable[[str], None] = warn,
 ) -> Iterator[RowFile]:
     """Open a file or a pipe of rows, to be read whole or in batches.
 
     Parameters
     ----------
-    path, format, encoding, decimal, thousands, dayfirst, strict, max_bytes :
+    path, format, encoding, decimal, thousands, dayfirst, sheet, merge_spellings, strict, \
+max_bytes :
         As in `read_table`.
-    first_index : {0, 1} or None, default=None
-        What the indices of an svmlight file count from; None is 1 unless index 0 occurs.
+    like : mapping or None, default=None
+        What `RowFile.about` said about the file that a model was fitted to: this one is read alike
+        where the other parameters say nothing else. `fcgboost fit` stores it as
+        ``about_["data"]["reading"]``.
     tell : callable, default=a function that warns
         Called with one sentence about each thing the user should know, such as stray texts.
 
@@ -102,11 +109,14 @@ def open_rows(
     """
     path = Path(path)
     name = "standard input" if str(path) == _STANDARD_INPUT else str(path)
+    memory = Memory.of(like or {})
     dialect = Dialect(
         encoding=encoding,
         decimal=decimal,
         thousands=thousands,
         dayfirst=dayfirst,
+        sheet=sheet,
+        memory=memory,
     )
     with _seekable(path) as file:
         n_bytes = file.seek(0, 2)
@@ -116,6 +126,7 @@ def open_rows(
             most,
             tell,
             strict,
+            merge_spellings or memory.merges_spellings,
         )
         with explained(name):
             file.seek(0)
@@ -127,7 +138,7 @@ def open_rows(
             text.seek(0)
             _check_dialect(name, format, dialect)
             if format == "svmlight":
-                rows = _open_svmlight(source, text, first_index)
+                rows = _open_svmlight(source, text, memory.first_index)
             elif format == "parquet":
                 rows = _open_typed(source, *_parquet(source, file))
             elif format == "arrow":
@@ -147,10 +158,11 @@ def open_rows(
 
 def _check_dialect(name: str, format: str, dialect: Dialect) -> None:
     """Refuse options about text for a file of another format."""
-    if format in ("csv", "tsv"):
+    if format in ("csv", "tsv") and dialect.sheet is None:
         return
     for option, value in vars(dialect).items():
-        if value is not None and (option, format) != ("dayfirst", "xlsx"):
+        is_asked = value is not None and option != "memory"
+        if is_asked and not (format == "xlsx" and option in ("dayfirst", "sheet")):
             raise ValueError(
                 f"{option} does not apply to {name}, which is read as {format}: leave it out."
             )
@@ -298,7 +310,7 @@ class _Limited(NamedTuple):
 
 
 def _open_excel(source: Source, file: IO[bytes], dialect: Dialect) -> RowFile:
-    """Open the first sheet of a workbook; its cells are read as those of a text file."""
+    """Open a sheet of a workbook; its cells are read as those of a text file."""
     with zipfile.ZipFile(file) as archive:
         source.check(sum(member.file_size for member in archive.infolist()))
     try:
@@ -308,22 +320,29 @@ def _open_excel(source: Source, file: IO[bytes], dialect: Dialect) -> RowFile:
         raise ImportError(problem, name="openpyxl") from error
     with warnings.catch_warnings(action="ignore"):  # about styles and the like
         book = load_workbook(file, read_only=True, data_only=True)
-        lines = _sheet_lines(source, book.worksheets[0])
-    if len(book.sheetnames) > 1:
-        sheet = book.sheetnames[0]
-        source.tell(f"{source.name} has {len(book.sheetnames)} sheets; {sheet!r} is read.")
+        names = [sheet.title for sheet in book.worksheets]
+        asked = dialect.sheet or dialect.memory.sheet
+        name = asked or names[0]
+        if name not in names:
+            listed = ", ".join(map(repr, names))
+            raise ValueError(f"{source.name} has no sheet {name!r}; its sheets are {listed}.")
+        lines = _sheet_lines(source, book[name])
+    if len(names) > 1 and asked is None:
+        source.tell(f"{source.name} has {len(names)} sheets; {name!r} is read.")
     if not lines:
-        raise ValueError(f"{source.name}: the first sheet is empty.")
-    table = pd.DataFrame(list(lines.values())).sort_index(axis=1).fillna("")
-    header = [name.strip() or f"Unnamed: {i}" for i, name in enumerate(table.iloc[0])]
+        raise ValueError(f"{source.name}: sheet {name!r} is empty.")
+    rows = list(lines.values())
+    first = header_at(source, [[row.pop(0, ""), *row.values()] for row in map(dict, rows)])
+    table = pd.DataFrame(rows[first:]).sort_index(axis=1).fillna("")
+    header = named(table.iloc[0])
     values = [pa.array(table[j][1:], pa.string()) for j in table]
     batch = pa.record_batch(values, names=header)
     return RowFile(
         source,
         tuple(header),
         lambda wanted: [batch.select(wanted)],
-        dialect,
-        lines=lambda: list(lines)[1:],
+        replace(dialect, separator="", sheet=name),
+        lines=lambda: list(lines)[first + 1 :],
     )
 
 

@@ -16,6 +16,8 @@ class Source(NamedTuple):
     tell: Callable[[str], None]
     #: Whether stray text in a column of numbers or dates is an error.
     is_strict: bool = False
+    #: Whether texts that differ only in case or white space are one.
+    merges_spellings: bool = False
 
     def check(self, n_bytes: int) -> None:
         """Raise a ValueError if that many bytes are too many."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,16 +15,28 @@ from pyarrow import compute
 from scipy import sparse
 
 from fcgboost.arrays import ClassLabels, Flags, Rows
-from fcgboost.findings import find_quantity
+from fcgboost.findings import Finding, alike, find_quantity, folded, show_alike
 from fcgboost.rows.limits import Source, explained
-from fcgboost.rows.texts import Dialect, Strays, label_texts, labels_of, values_for, values_of
+from fcgboost.rows.memory import Memory
+from fcgboost.rows.texts import (
+    Dialect,
+    Strays,
+    TextReader,
+    as_texts,
+    label_texts,
+    labels_of,
+    merged,
+    values_for,
+)
 from fcgboost.tables import Column
-from fcgboost.tables.learning import wanted_kinds
+from fcgboost.tables.learning import Reading, wanted_kinds
 from fcgboost.tables.opening import closest
 from fcgboost.wording import shortened
 
 #: Columns that messages list.
 _N_SHOWN = 100
+#: How columns without a name are called, before their position.
+UNNAMED = "Unnamed: "
 #: The bytes that a column takes, however few rows it has.
 _PER_COLUMN = 2**12
 #: The bytes that a cell takes at least, and a field of text until it is known what it holds.
@@ -52,6 +65,8 @@ class RowFile:
     matrix: sparse.csr_matrix | None = None
     labels: ClassLabels | None = None
     first_index: int | None = None
+    #: How columns are written that are not plain, once they have been read.
+    readings: dict[str, Reading] = field(default_factory=dict)
     #: Gives the line of the file at which each row begins, where there are lines.
     lines: Callable[[], Sequence[int]] = tuple
 
@@ -89,7 +104,7 @@ class RowFile:
         with explained(self.name):
             is_labelled = has_label(y)
             if not is_labelled.all():
-                tell_unlabelled(self.source, int((~is_labelled).sum()))
+                tell_unlabelled(self.source, np.flatnonzero(~is_labelled).tolist())
                 X = X[is_labelled]
                 y = y[is_labelled]
             return X, class_labels(y)
@@ -101,29 +116,31 @@ class RowFile:
         wanted = names if target is None else [*names, target]
         kinds = wanted_kinds(categorical_features, names, has_names=True)
         strays = Strays(self.source)
+        reader = TextReader(self.dialect, strays, self.readings)
         with explained(self.name):
             [table] = self._tables(wanted)
+            asked = {name for name, kind in zip(names, kinds, strict=True) if kind == "category"}
+            columns = {name: table[name] for name in names}
             values = {
-                name: values_of(
-                    name,
-                    table[name],
-                    self.dialect,
-                    strays,
-                    is_category=kind == "category" or name in self.categories,
-                )
-                for name, kind in zip(names, kinds, strict=True)
+                name: column
+                for name, column in reader.values(columns, asked.union(self.categories)).items()
+                # What separators at the ends of lines make.
+                if not name.startswith(UNNAMED) or column.null_count < len(column)
             }
             if target is not None:
                 labels = table[target]
                 values[target] = labels if self.dialect is None else labels_of(labels)
+            if self.source.merges_spellings:
+                values = {name: self._merged(name, column) for name, column in values.items()}
             X = pa.table(values).to_pandas(ignore_metadata=True)
+        reader.tell()
         strays.tell()
         X = X.astype({name: "category" for name in self.categories if name in X})
         y = None if target is None else X.pop(target).to_numpy()
         numbers = X.select_dtypes("floating")
-        rows, columns = np.isinf(numbers).to_numpy().nonzero()
-        if len(rows) > 0:
-            cell = f"row {rows[0] + 1}, column {numbers.columns[columns[0]]!r}"
+        infinite = np.argwhere(np.isinf(numbers))
+        for i, j in infinite[:1]:
+            cell = f"row {i + 1}, column {numbers.columns[j]!r}"
             raise ValueError(f"{self.name}, {cell}: the number is infinite.")
         return X, y
 
@@ -153,6 +170,31 @@ class RowFile:
                 yield pa.table(values).to_pandas(), table.select(kept)
                 strays.n_before += table.num_rows
         strays.tell()
+
+    def _merged(self, name: str, column: pa.Array) -> pa.Array:
+        """Give texts that differ only in case or white space the most frequent form, and say so."""
+        texts = as_texts(column)
+        if texts is None:
+            return column
+        counts = Counter(texts.drop_null().to_pylist())
+        groups = alike(text for text, _ in counts.most_common())
+        if not groups:
+            return column
+        self.source.tell(f"Column {name}: spellings are merged: {show_alike(groups)}.")
+        return merged(texts, {folded(group[0]): group[0] for group in groups})
+
+    def about(self) -> dict[str, Any]:
+        """Return how the rows that were read are written, for ``open_rows(like=...)``."""
+        dialect = self.dialect or Dialect()
+        memory = Memory(
+            encoding=dialect.encoding,
+            separator=dialect.separator,
+            sheet=dialect.sheet,
+            first_index=self.first_index,
+            merges_spellings=self.source.merges_spellings,
+            columns=self.readings,
+        )
+        return asdict(memory)
 
     def labels_in(self, column: pa.ChunkedArray) -> ClassLabels:
         """Return the labels of a batch as an array; those of a text file are strings."""
@@ -211,9 +253,10 @@ def has_label(y: ClassLabels) -> Flags:
     return np.asarray(labels.notna() & labels.ne(""))
 
 
-def tell_unlabelled(source: Source, n_rows: int) -> None:
-    """Say how many rows are skipped."""
-    source.tell(f"Rows skipped because they have no target: {n_rows:,}.")
+def tell_unlabelled(source: Source, rows: Sequence[int]) -> None:
+    """Say which rows are skipped."""
+    text = f"Rows skipped because they have no target: {len(rows):,}."
+    source.tell(str(Finding("labels", text, rows=tuple(rows))))
 
 
 def class_labels(y: ClassLabels) -> ClassLabels:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import chain
 
 import numpy as np
 import pyarrow as pa
 from pyarrow import compute
 
+from fcgboost.findings import folded
 from fcgboost.rows.limits import Source
+from fcgboost.rows.memory import Memory
 from fcgboost.tables import CategoryColumn, Column, NumberColumn
-from fcgboost.tables.cells import Cells
-from fcgboost.tables.learning import MIN_NUMBERS, PLURALS, LevelCounts, almost_all
-from fcgboost.wording import count
+from fcgboost.tables.cells import GROUP_MARKS, GROUPS, NUMBER_FORMS, SIGNS, Cells, Style
+from fcgboost.tables.learning import MIN_NUMBERS, PLURALS, WAYS, LevelCounts, Reading
+from fcgboost.wording import count, listed
 
 #: Texts that stand for a missing value, spaces around them left out.
 _MISSING = pa.array(
@@ -22,7 +25,15 @@ _MISSING = pa.array(
 _EMPTY = pa.array([""])
 _TRUTHS = pa.array(["true", "false", None])
 _TIMES = (pa.timestamp("us"), pa.timestamp("us", tz="UTC"))
-_DATE = r"^(\d{1,2})[./-](\d{1,2})[./-](\d{4})(\D.*)?$"
+#: The options that name styles.
+_NAMED: dict[Style, str | bool] = {
+    "": ".",
+    "decimal comma": ",",
+    "day first": True,
+    "month first": False,
+}
+_ORDERS: set[Style] = {"day first", "month first"}
+_MICROSECONDS = 86_400_000_000
 #: Stray texts that messages show.
 _N_SHOWN = 3
 #: Texts that are cast first: casting all of them takes long, only to fail.
@@ -31,32 +42,53 @@ _N_TRIED = 100
 
 @dataclass(frozen=True)
 class Dialect:
-    """How a file of text is encoded, and how it writes numbers and dates.
-
-    Without a decimal mark it is the comma between semicolons or if the point separates thousands,
-    else the point. With `dayfirst` 3/4/2020 is the 3rd of April, if it is False the 4th of March.
-    """
+    """How a file of text is written, as far as options, the file and a model tell."""
 
     encoding: str | None = None
     decimal: str | None = None
     thousands: str | None = None
     dayfirst: bool | None = None
+    sheet: str | None = None
+    #: What separates columns; "" in a workbook.
+    separator: str | None = None
+    #: How the file of a model was written.
+    memory: Memory = field(default_factory=Memory)
 
-    def plain(self, texts: pa.Array) -> pa.Array:
-        """Write numbers as 1234.5 and dates as 2020-12-31; leave other texts alone."""
-        if self.thousands or self.decimal == ",":
-            mark = re.escape(self.decimal or ".")
-            group = re.escape(self.thousands or "\0")
-            pattern = rf"^[+-]?(\d*|\d{{1,3}}({group}\d{{3}})+)({mark}\d*)?([eE][+-]?\d+)?$"
-            plain = compute.replace_substring(texts, self.thousands or "\0", "")
-            plain = compute.replace_substring(plain, self.decimal or ".", ".")
-            texts = compute.if_else(compute.match_substring_regex(texts, pattern), plain, texts)
-        if self.dayfirst is not None:
-            order = r"\3-0\2-0\1\4" if self.dayfirst else r"\3-0\1-0\2\4"
-            texts = compute.replace_substring_regex(texts, _DATE, order)
-            texts = compute.replace_substring_regex(texts, r"^(\d{4}-)0(\d\d-)", r"\1\2")
-            texts = compute.replace_substring_regex(texts, r"^(\d{4}-\d\d-)0(\d\d)", r"\1\2")
-        return texts
+    def __post_init__(self) -> None:
+        if self.thousands not in (None, *GROUP_MARKS):
+            raise ValueError(f"thousands must be one of {GROUP_MARKS!r}.")
+        if self.thousands is not None and self.decimal == self.thousands:
+            raise ValueError("decimal and thousands must differ.")
+
+    @property
+    def is_like_memory(self) -> bool:
+        """Whether columns are separated as in the model's file."""
+        return self.separator == self.memory.separator
+
+    @property
+    def styles(self) -> set[Style]:
+        """The styles that options name: they decide where texts may be read in several."""
+        decimal = self.decimal or {".": ",", ",": "."}.get(self.thousands or "")
+        return {style for style, option in _NAMED.items() if option in (decimal, self.dayfirst)}
+
+    @property
+    def has_plain_commas(self) -> bool:
+        """Whether 1,5 is 1.5 and 1.234 too: what semicolons suggest if nothing else tells."""
+        is_told = self.is_like_memory or self.styles - _ORDERS
+        return self.separator == ";" and not is_told
+
+    def reading_of(self, column: NumberColumn) -> Reading:
+        """Return how a column of a model is written."""
+        if column.style or column.unit in SIGNS:
+            return Reading(column.unit, column.style)
+        unit, style = self.memory.columns.get(column.name, Reading(column.unit))
+        if style == "decimal comma" and not self.is_like_memory:
+            # The held-out rows of a file with semicolons are written with commas, and points.
+            style = ""
+        for named in self.styles:
+            if (named in _ORDERS) == (column.unit == "days"):
+                style = named
+        return Reading(unit, style)
 
 
 @dataclass
@@ -76,14 +108,14 @@ class Strays:
     n_before: int = 0
     _cells_of: dict[str, _StrayCells] = field(default_factory=dict)
 
-    def removed(self, texts: pa.Array, plain: pa.Array, column: NumberColumn) -> pa.Array:
-        """Return `plain` without what the column does not know; messages show it as in `texts`."""
-        codes, distinct = _factorized(plain)
+    def removed(self, texts: pa.Array, column: NumberColumn) -> pa.Array:
+        """Return texts without what the column does not know."""
+        codes, distinct = factorized(texts)
         are_strays = [text is not None and not column.knows(text) for text in distinct]
         is_stray = np.array(are_strays)[codes]
         rows = np.flatnonzero(is_stray)
         if len(rows) == 0:
-            return plain
+            return texts
         words = PLURALS[column.unit]
         examples = [f'row {self.n_before + i + 1}: "{texts[i]}"' for i in rows[:_N_SHOWN].tolist()]
         name = f"{self.source.name}, column {column.name!r}"
@@ -92,7 +124,7 @@ class Strays:
                 f"{name}, {examples[0]} does not belong among {words}. Without --strict "
                 "(strict=True) it counts as missing."
             )
-        n_filled = len(plain) - plain.null_count
+        n_filled = len(texts) - texts.null_count
         if n_filled >= MIN_NUMBERS and 2 * len(rows) > n_filled:
             raise ValueError(
                 f"{name}: {len(rows):,} of {n_filled:,} cells are not {words} ({examples[0]}). "
@@ -101,7 +133,7 @@ class Strays:
         strays = self._cells_of.setdefault(column.name, _StrayCells())
         strays.n_cells += len(rows)
         strays.examples = (strays.examples + examples)[:_N_SHOWN]
-        return compute.if_else(is_stray, None, plain)
+        return compute.if_else(is_stray, None, texts)
 
     def tell(self) -> None:
         """Say how many there were in each column, and show the first few."""
@@ -123,60 +155,126 @@ def as_texts(values: pa.Array | pa.ChunkedArray) -> pa.Array | None:
     return values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
 
 
-def values_of(
-    name: str,
-    values: pa.ChunkedArray,
-    dialect: Dialect | None,
-    strays: Strays,
-    is_category: bool,
-) -> pa.Array:
-    """Return fields as what all, or nearly all, of them are: truth values, numbers, times, texts.
+@dataclass
+class TextReader:
+    """Finds out what the columns of a file hold, and how they are written."""
 
-    In a category, a few stray texts make all of them texts. Without a dialect fields have types.
-    """
-    texts = as_texts(values)
-    if dialect is None:
-        is_category |= pa.types.is_dictionary(values.type)
-        if is_category or texts is None:
-            return values
-        return _without_strays(
-            name,
-            texts,
-            plain=texts,
-            strays=strays,
-        )
-    texts = _cleaned(texts, _MISSING)
+    dialect: Dialect | None
+    strays: Strays
+    #: How columns are read that are not written plainly.
+    readings: dict[str, Reading]
+
+    def values(
+        self, columns: Mapping[str, pa.ChunkedArray], categories: Collection[str]
+    ) -> dict[str, pa.Array]:
+        """Return fields as what all, or nearly all, are: truth values, numbers, times, texts.
+
+        In a category, a few stray texts make all of them texts. Without a dialect fields have
+        types.
+        """
+        dialect = self.dialect or Dialect()
+        is_sure = "" in dialect.styles or dialect.separator in ("", ",")
+        values: dict[str, pa.Array] = dict(columns)
+        ways_of = {}
+        for name, fields in columns.items():
+            texts = as_texts(fields)
+            is_text = texts is None or pa.types.is_dictionary(fields.type)
+            if self.dialect is not None:
+                texts = _cleaned(texts, _MISSING)
+                plain = _plain(texts)
+                is_text = plain is not None and (is_sure or not pa.types.is_float64(plain.type))
+                values[name] = plain if is_text else texts
+            if not is_text and name not in categories:
+                values[name] = texts
+                ways_of[name] = _ways(texts, dialect.dayfirst)
+        readings = [list(chain(*ways)) for ways in ways_of.values()]
+        evidence = {ways[0].style for ways in readings if len(ways) == 1}
+        for name, ways in ways_of.items():
+            for styles in (dialect.styles, evidence, _usual(values[name], dialect.separator)):
+                likely = [way for way in ways if any(style in styles for _, style in way)]
+                ways = likely if len(likely) == 1 else ways
+            if len(ways) == 1:
+                values[name] = self._read(name, values[name], ways[0][0])
+        return values
+
+    def tell(self) -> None:
+        """Say what was assumed."""
+        named = self.dialect.styles if self.dialect else set()
+        columns: dict[Reading, list[str]] = {}
+        for name, reading in self.readings.items():
+            if reading.unit in SIGNS or reading.style not in named:
+                columns.setdefault(reading, []).append(name)
+        for (unit, style), names in columns.items():
+            way = WAYS[style] or ", with a decimal point"
+            self.strays.source.tell(f"Read as {PLURALS[unit]}{way}: {listed(names)}.")
+
+    def _read(self, name: str, texts: pa.Array, reading: Reading) -> pa.Array:
+        """Return texts as numbers or times, without strays."""
+        column = NumberColumn(name, unit=reading.unit, style=reading.style)
+        if self.dialect is None:
+            kept = self.strays.removed(texts, column)
+            if kept is texts:
+                return texts  # The fit reads them, and says so.
+            texts = kept
+        is_grouped = _typed(texts) is None and _numbers_written(texts, "") is not None
+        if reading.style or reading.unit in SIGNS or is_grouped:
+            self.readings[name] = reading
+        return _values_of(texts, column, self.strays)
+
+
+def _usual(texts: pa.Array, separator: str | None) -> set[Style]:
+    """Return the style that what separates columns suggests."""
+    if separator in ("", ","):
+        return {""}
+    has_comma = compute.any(compute.match_substring(texts, ",")).as_py()
+    return {"decimal comma"} if separator == ";" and has_comma else set()
+
+
+def _ways(texts: pa.Array, dayfirst: bool | None) -> list[list[Reading]]:
+    """Return the ways in which texts are numbers or dates; those that mean the same together."""
+    tried = [(style, _numbers_written(texts, style)) for style in NUMBER_FORMS]
+    numbers = [array for _, array in tried if array is not None]
+    if not numbers:
+        # Nearly all texts are enough.
+        return LevelCounts.of(factorized(texts)).readings(dayfirst)
+    readings = [Reading("number", style) for style, array in tried if array is not None]
+    is_same = all(map(numbers[0].equals, numbers))
+    return [readings] if is_same else [[reading] for reading in readings]
+
+
+def _plain(texts: pa.Array) -> pa.Array | None:
+    """Return truth values, numbers or times if all texts are; codes, with leading zeros, stay."""
     lower = compute.utf8_lower(texts)
     is_truth = compute.all(compute.is_in(lower, value_set=_TRUTHS)).as_py()
     if is_truth and texts.null_count < len(texts):
         truths = compute.equal(lower, "true")
         return truths.cast(pa.float64()) if truths.null_count else truths
-    plain = dialect.plain(texts)
-    # With leading zeros they are codes, as those of places and persons.
-    if compute.any(compute.match_substring_regex(plain, r"^[+-]?0\d[\d.]*$")).as_py():
-        return texts
-    values = _typed(plain)
-    if values is not None:
-        return values
-    if is_category:
-        return texts
-    return _without_strays(
-        name,
-        texts,
-        plain,
-        strays,
-    )
+    has_codes = compute.any(compute.match_substring_regex(texts, r"^[+-]?0\d+([.,]\d*)?$")).as_py()
+    return texts if has_codes else _typed(texts)
 
 
-def _without_strays(name: str, texts: pa.Array, plain: pa.Array, strays: Strays) -> pa.Array:
-    """Return numbers or times where nearly all texts are; else the texts."""
-    unit = almost_all(LevelCounts.of(_factorized(plain)))
-    if unit is None:
-        return texts
-    column = NumberColumn(name, unit=unit)
-    plain = strays.removed(texts, plain, column)
-    values = _typed(plain)
-    return plain if values is None else values
+def _values_of(texts: pa.Array, column: NumberColumn, strays: Strays) -> pa.Array:
+    """Return texts as the numbers or times of a column, without strays."""
+    numbers = None
+    if column.unit == "number":
+        plain = None if column.style else _cast(texts, pa.float64())
+        numbers = _numbers_written(texts, column.style) if plain is None else plain
+    if numbers is not None:
+        return numbers
+    values = column.read(factorized(strays.removed(texts, column)))
+    if column.unit != "days":
+        return pa.array(values, from_pandas=True)
+    return pa.array(np.round(values * _MICROSECONDS).astype("datetime64[us]"))
+
+
+def _numbers_written(texts: pa.Array, style: Style) -> pa.Array | None:
+    """Return numbers if all texts are numbers of this style, else None."""
+    form = f"^({NUMBER_FORMS[style]})$"
+    for part in (texts[:_N_TRIED], texts):
+        if not compute.all(compute.match_substring_regex(part, form)).as_py():
+            return None
+    bare = compute.replace_substring_regex(texts, GROUPS[style], "")
+    return _numbers(compute.replace_substring(bare, ",", "."))
 
 
 def labels_of(texts: pa.Array) -> pa.Array:
@@ -209,15 +307,25 @@ def values_for(
             dialect or Dialect(),
             strays,
         )
-    if dialect is None:
+    if dialect is None and not strays.source.merges_spellings:
         return values
-    texts = _cleaned(texts, _MISSING)
+    texts = texts if dialect is None else _cleaned(texts, _MISSING)
     if isinstance(column, CategoryColumn):
         # A level 1 may have become 1.0 in a later file; 01 and 1.50 are texts of their own.
         is_level = compute.is_in(texts, value_set=pa.array(column.levels, pa.string()))
         whole = compute.replace_substring_regex(texts, r"^(-?(0|[1-9]\d*))\.0$", r"\1")
         texts = compute.if_else(is_level, texts, whole)
+        if strays.source.merges_spellings:
+            texts = merged(texts, {folded(level): level for level in column.levels})
     return texts
+
+
+def merged(texts: pa.Array, spelling: Mapping[str, str]) -> pa.Array:
+    """Replace texts by the spelling of what they have in common, if there is one."""
+    names = [
+        None if text is None else spelling.get(folded(text), text) for text in texts.to_pylist()
+    ]
+    return pa.array(names, pa.string())
 
 
 def _numbers_for(
@@ -226,18 +334,15 @@ def _numbers_for(
     dialect: Dialect,
     strays: Strays,
 ) -> pa.Array:
-    is_plain = (column.unit, column.style) == ("number", "")
     texts = _cleaned(texts, _MISSING)
-    plain = texts if column.style else dialect.plain(texts)
-    numbers = _cast(plain, pa.float64()) if is_plain else None
-    if numbers is not None:
-        return numbers
-    plain = strays.removed(texts, plain, column)
-    numbers = _cast(plain, pa.float64()) if is_plain else None
-    return plain if numbers is None else numbers
+    unit, style = dialect.reading_of(column)
+    if dialect.has_plain_commas and unit != "days":
+        texts = compute.replace_substring(texts, ",", ".")
+    return _values_of(texts, replace(column, unit=unit, style=style), strays)
 
 
-def _factorized(texts: pa.Array) -> Cells:
+def factorized(texts: pa.Array) -> Cells:
+    """Return the distinct texts of a column."""
     encoded = texts.dictionary_encode(null_encoding="encode")
     return Cells(encoded.indices.to_numpy(), encoded.dictionary.to_pylist())
 

@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from decimal import Decimal
 from numbers import Real
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,20 +28,38 @@ _NUMBERS = (Real, Decimal, np.bool_, *_DURATIONS)
 _MISSING = {"NoneType", "NAType", "NaTType"}
 _TEXTS_OF_ARROW = ("string[", "large_string[", "dictionary<")
 _CONTAINERS = (list, tuple, dict, set, frozenset, np.ndarray)
+#: What the numbers of a column count; dates are days since 1970-01-01. Signs are written before or
+#: after the numbers.
+Unit = Literal["number", "days", "%", "$", "€", "£", "¥", "EUR", "USD", "GBP", "CHF"]
+SIGNS = get_args(Unit)[2:]
 #: How numbers and dates are written as text: "" means 1,234.5 and ISO dates, 2020-12-31.
 Style = Literal["", "decimal comma", "day first", "month first"]
-# First characters of numbers, dates and truth values: most other texts need no closer look.
-_FIRST = set("0123456789+-.tTfF")
+#: How numbers, dates and truth values begin: most other texts need no closer look.
+BEGINNING = re.compile(r"[-+.,\s$€£¥EURUSDGBPCHF]{0,6}\d|\s*(?i:true|false)")
 #: A number with leading zeros is a code, such as a postcode.
 _CODE = re.compile(r"[+-]?0\d")
-# One separator of thousands throughout, after a leading digit other than 0.
-_THOUSANDS = {
-    "": re.compile(r"[+-]?[1-9]\d{0,2}([, '\u00a0\u202f\u2019])\d{3}(?:\1\d{3})*(?:\.\d*)?"),
-    "decimal comma": re.compile(
-        r"[+-]?(?:\d+|[1-9]\d{0,2}([. '\u00a0\u202f\u2019])\d{3}(?:\1\d{3})*)(?:,\d*)?"
-    ),
+#: What separates thousands, besides the comma or the point.
+_SPACES = " '\u00a0\u202f\u2019"
+
+
+def _number_form(decimal: str, mark: str) -> str:
+    """Return what numbers match: one separator of thousands, after a leading digit other than 0."""
+    groups = "|".join(rf"(?:{re.escape(sign)}\d{{3}})+" for sign in mark + _SPACES)
+    whole = rf"(?:\d*|[1-9]\d{{0,2}}(?:{groups}))"
+    return rf"[+-]?{whole}(?:{re.escape(decimal)}\d*)?(?:[eE][+-]?\d+)?"
+
+
+#: How numbers are written, for the regular expressions of Python and Arrow, and what groups digits.
+NUMBER_FORMS: dict[Style, str] = {
+    "": _number_form(".", ","),
+    "decimal comma": _number_form(",", "."),
 }
+GROUP_MARKS = ",." + _SPACES
+GROUPS: dict[Style, str] = {"": f"[,{_SPACES}]", "decimal comma": f"[.{_SPACES}]"}
 _DATE = re.compile(r"(\d{1,2})([./-])(\d{1,2})\2(\d{4})(?:[ T](.*))?")
+_YEAR_FIRST = re.compile(r"(\d{4})([./-])(\d{1,2})\2(\d{1,2})(?:[ T](.*))?")
+_NAMED_MONTH = re.compile(r"(\d{1,2})[ -]([A-Za-z]{3})[a-z]*\.?[ -](\d{4})(?:[ T](.*))?")
+_MONTHS = " jan feb mar apr may jun jul aug sep oct nov dec"
 
 
 class Cells(NamedTuple):
@@ -154,15 +172,25 @@ def text_of(cell: Any) -> str:
     return str(cell) if isinstance(cell, float | np.floating) else str(number)
 
 
-def dtype_of_text(text: str, style: Style = "") -> str | None:
-    """Return "number" or "days" if a text is written as one in this style, else None."""
+def dtype_of_text(text: str, style: Style = "") -> Unit | None:
+    """Return the unit of a number, or "days", if a text is written as one in this style."""
     text = text.strip()
-    if text[:1] not in _FIRST:
+    if not BEGINNING.match(text):
         return None
-    number = None if _CODE.match(text) else _parse(text, "number", style)
+    unit, bare = _bare(text)
+    number = None if _CODE.match(bare) else _parse(bare, style)
     if number is not None:
-        return "number" if np.isfinite(number) else None
+        return unit if np.isfinite(number) else None
     return None if _date_in(text, style) is None else "days"
+
+
+def _bare(text: str) -> tuple[Unit, str]:
+    """Return the unit of a number, and the number without its sign."""
+    for sign in SIGNS:
+        before, found, after = map(str.strip, text.partition(sign))
+        if found and (before in ("", "+", "-") or not after):
+            return sign, before + after
+    return "number", text
 
 
 class ColumnError(ValueError):
@@ -205,17 +233,19 @@ def numbers_in(
     values: ColumnLike,
     unit: str,
     style: Style,
+    *,
+    takes_strays: bool = False,
 ) -> Array:
     """Return a column as floats, NaN where it is missing.
 
     Dates are numbers only where the unit is "days". A text that is not a number, such as "unknown",
-    is a ValueError, as infinity is.
+    is a ValueError unless strays count as missing; infinity always is.
     """
     column = read_column(values)
     if isinstance(column, Cells) or (column.dtype.kind == "M" and unit != "days"):
         column = factorize(column)
         parsed = [number_of(cell, unit, style) for cell in column.distinct]
-        is_bad = [number is None for number in parsed]
+        is_bad = [number is None and not takes_strays for number in parsed]
         problem = "is not a date" if unit == "days" else "is not a number"
         _refuse(
             np.array(is_bad, dtype=bool)[column.codes],
@@ -251,7 +281,10 @@ def number_of(cell: Any, unit: str, style: Style = "") -> float | None:
     if is_missing(cell):
         return np.nan
     if isinstance(cell, str | bytes):
-        return _parse(text_of(cell).strip(), unit, style)
+        text = text_of(cell).strip()
+        date = _date_in(text, style) if unit == "days" else None
+        sign, bare = _bare(text)
+        return _parse(bare if sign == unit else text, style) if date is None else _day_of(date)
     if isinstance(cell, _DATES):
         return _day_of(cell) if unit == "days" else None
     if isinstance(cell, _DURATIONS):
@@ -266,18 +299,13 @@ def _float_of(number: float | Decimal) -> float:
         return np.inf if number > 0 else -np.inf
 
 
-def _parse(text: str, unit: str, style: Style) -> float | None:
-    date = _date_in(text, style) if unit == "days" else None
-    if date is not None:
-        return _day_of(date)
+def _parse(text: str, style: Style) -> float | None:
     if text.lower() in ("true", "false"):
         return float(text.lower() == "true")
-    form = _THOUSANDS.get(style)
-    match = None if form is None else form.fullmatch(text)
-    if match is not None:
-        text = text.replace(match[1], "") if match[1] else text
-        text = text.replace(",", ".")
-    elif style == "decimal comma":
+    number_style: Style = "decimal comma" if style == "decimal comma" else ""
+    if re.fullmatch(NUMBER_FORMS[number_style], text):
+        text = re.sub(GROUPS[number_style], "", text).replace(",", ".")
+    elif number_style:
         return None
     # Python reads 1_000 as a thousand; in a table it is not a number.
     with suppress(ValueError):
@@ -287,11 +315,17 @@ def _parse(text: str, unit: str, style: Style) -> float | None:
 
 def _date_in(text: str, style: Style) -> datetime.datetime | None:
     with suppress(ValueError):
-        match = _DATE.fullmatch(text) if style in ("day first", "month first") else None
-        if match is None:
+        if match := _YEAR_FIRST.fullmatch(text):
+            year, _, month, day, time = match.groups()
+        elif match := _NAMED_MONTH.fullmatch(text):
+            day, name, year, time = match.groups()
+            month = str(1 + _MONTHS.index(f" {name.lower()}") // 4)
+        elif style in ("day first", "month first") and (match := _DATE.fullmatch(text)):
+            first, _, second, year, time = match.groups()
+            day = second if style == "month first" else first
+            month = first if style == "month first" else second
+        else:
             return datetime.datetime.fromisoformat(text)
-        first, _, second, year, time = match.groups()
-        day, month = (first, second) if style == "day first" else (second, first)
         date = f"{year}-{int(month):02}-{int(day):02}"
         return datetime.datetime.fromisoformat(date if time is None else f"{date} {time}")
     return None

@@ -24,10 +24,10 @@ from fcgboost.threads import cached
 #: Which families see an output: those that take missing values and categories ("trees"), the others
 #: ("smooth"), or all.
 View = Literal["smooth", "both", "trees"]
+#: What texts are that do not belong among the numbers of a column.
+StrayText = Literal["error", "missing"]
 #: Columns with at most this many levels are one-hot encoded, and make pairs.
 FEW_LEVELS = 12
-#: What the numbers of a column count; dates are days since 1970-01-01.
-Unit = Literal["number", "days"]
 
 
 class NumberOutput(NamedTuple):
@@ -103,14 +103,17 @@ class NumberColumn(Column):
     ----------
     name : str
     outputs : tuple of NumberOutput
-    unit : {"number", "days"}
+    unit : {"number", "days"}, or a sign such as "%" or "€"
     style : {"", "decimal comma", "day first", "month first"}
         How texts are written that are numbers or dates.
+    stray_text : {"error", "missing"}
+        What other texts are.
     """
 
     outputs: tuple[NumberOutput, ...] = (NumberOutput(),)
-    unit: Unit = "number"
+    unit: cells.Unit = "number"
     style: cells.Style = ""
+    stray_text: StrayText = "error"
 
     def _name_of(self, output: NumberOutput | LevelOutput) -> str:
         if not isinstance(output, NumberOutput) or output.part != "value":
@@ -125,6 +128,7 @@ class NumberColumn(Column):
                 values,
                 self.unit,
                 self.style,
+                takes_strays=self.stray_text == "missing",
             )
 
     def encode(self, numbers: Array) -> list[Array]:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from fcgboost.findings import Finding, find_alike
 from fcgboost.tables import cells
-from fcgboost.tables.cells import Array, Cells, ColumnError, ColumnLike, Style
+from fcgboost.tables.cells import SIGNS, Array, Cells, ColumnError, ColumnLike, Style, Unit
 from fcgboost.tables.columns import (
     MAKE_NUMBERS,
     REASONS,
@@ -22,7 +22,7 @@ from fcgboost.tables.columns import (
     NumberColumn,
     NumberOutput,
     SkippedColumn,
-    Unit,
+    StrayText,
     View,
 )
 from fcgboost.tables.dates import PARTS, part_of_date
@@ -39,31 +39,46 @@ _MIN_SHARE = 0.95
 _MAX_SHOWN = 3
 # Text has many distinct cells of several words each, in the mean.
 _MIN_WORDS = 3.0
-PLURALS: dict[Unit, str] = {"number": "numbers", "days": "dates"}
+PLURALS: dict[Unit, str] = {
+    "number": "numbers",
+    "days": "dates",
+    **{sign: f"numbers with {sign}" for sign in SIGNS},
+}
+#: How texts are written, as notes say.
+WAYS: dict[Style, str] = {
+    "": "",
+    "decimal comma": ", with a decimal comma",
+    "day first": ", day first",
+    "month first": ", month first",
+}
 _DIGITS = r"[-+]?\d[\d,.' \u00a0]*"
+_SIGN = "|".join(map(re.escape, SIGNS))
 #: What people would read as a date or a number, with advice.
 _LOOKS: dict[Unit, tuple[str, str]] = {
-    "days": (
-        r"(\d{1,2}[./-]\d{1,2}[./-]\d{2,4}|\d{4}[./]\d{1,2}[./]\d{1,2})([ T].*)?",
-        "set dayfirst (--dayfirst in commands), or write them as 2020-12-31",
-    ),
+    "days": (r"(\d{1,2}[./-]\d{1,2}[./-]\d{2,4})([ T].*)?", "2020-12-31"),
     "number": (
-        rf"[-+]?[$€£¥]\s?{_DIGITS}|{_DIGITS}\s?[$€£¥%]"
-        r"|[-+]?[1-9]\d{0,2}(?:([,.' \u00a0])\d{3})(?:\1\d{3})*(?:[.,]\d+)?|[-+]?\d+,\d+",
-        "write them as 1234.5 (in commands, set --decimal and --thousands)",
+        rf"[-+]?({_SIGN})\s?{_DIGITS}|{_DIGITS}\s?({_SIGN}|[ckm]?[gml]|km/h|°C|h|min|s)"
+        r"|[-+]?[1-9]\d{0,2}(?:([,.' \u00a0])\d{3})(?:\3\d{3})*(?:[.,]\d+)?|[-+]?\d+,\d+",
+        "1234.5",
     ),
 }
 
 
+class Reading(NamedTuple):
+    """What texts are taken for, and how they are written."""
+
+    unit: Unit
+    style: Style = ""
+
+
 @dataclass(frozen=True)
 class LevelCounts:
-    """How often each text of a column occurs, and which texts are numbers or dates.
+    """How often each text of a column occurs.
 
     `units` holds the kinds of cells that occur: numbers, dates, texts, or None for anything else.
     """
 
     counts: Counter[str] = field(default_factory=Counter)
-    dtypes: dict[str, str | None] = field(default_factory=dict)
     units: set[str | None] = field(default_factory=set)
 
     @classmethod
@@ -71,11 +86,8 @@ class LevelCounts:
         """Count the levels of a column."""
         levels = cls()
         for cell, n in cells.factorize(column).present():
-            text = cells.text_of(cell)
-            unit = cells.dtype_of_type(type(cell))
-            levels.counts[text] += n
-            levels.dtypes[text] = cells.dtype_of_text(text) if unit == "text" else unit
-            levels.units.add(unit)
+            levels.counts[cells.text_of(cell)] += n
+            levels.units.add(cells.dtype_of_type(type(cell)))
         return levels
 
     @classmethod
@@ -84,25 +96,42 @@ class LevelCounts:
         levels = cls()
         for part in parts:
             levels.counts.update(part.counts)
-            levels.dtypes.update(part.dtypes)
             levels.units.update(part.units)
         return levels
 
-    def n_of(self, dtype: str) -> int:
-        """Return how many rows hold numbers, or dates."""
-        return sum(n for text, n in self.counts.items() if self.dtypes[text] == dtype)
+    def readings(self, dayfirst: bool | None = None) -> list[list[Reading]]:
+        """Return in which ways every text is a number or a date, or nearly every if none is all.
 
-    def parsed(self, dayfirst: bool | None) -> tuple[Unit, Style] | None:
-        """Return the unit and the style in which every text is a number, or a date."""
-        styles: list[Style] = ["", "decimal comma"]
+        Ways that give the same numbers are together.
+        """
+        order: list[Style] = ["day first", "month first"]
+        # Beside numbers that are no texts, texts are written like them.
+        numbers: list[Style] = [""] if "number" in self.units else ["", "decimal comma"]
+        styles = numbers + order
         if dayfirst is not None:
-            styles.append("day first" if dayfirst else "month first")
-        for style in styles:
-            units = {cells.dtype_of_text(text, style) for text in self.counts}
-            for unit in PLURALS:
-                if units == {unit}:
-                    return unit, style
-        return None
+            styles.remove(order[dayfirst])
+        n_texts = {
+            Reading(unit, style): n for style in styles for unit, n in self.by_unit(style).items()
+        }
+        most = max(n_texts.values(), default=0)
+        n_all = self.counts.total()
+        if most < n_all and most < max(MIN_NUMBERS, _MIN_SHARE * n_all):
+            return []
+        ways: dict[object, list[Reading]] = {}
+        for reading, n in n_texts.items():
+            if n == most:
+                values = tuple(cells.number_of(text, *reading) for text in self.counts)
+                ways.setdefault(values, []).append(reading)
+        return list(ways.values())
+
+    def by_unit(self, style: Style = "") -> Counter[Unit]:
+        """Return how many rows hold numbers, of each unit."""
+        counts: Counter[Unit] = Counter()
+        for text, n in self.counts.items():
+            unit = cells.dtype_of_text(text, style)
+            if unit is not None:
+                counts[unit] += n
+        return counts
 
     @property
     def are_distinct(self) -> bool:
@@ -138,9 +167,10 @@ def learn_column(
     raw: ColumnLike,
     wanted: Wanted = "from_dtype",
     dayfirst: bool | None = None,
+    stray_text: StrayText = "error",
     leaves_out: Collection[str] = (),
 ) -> LearnedColumn:
-    """Decide what a column holds, and read it; stray texts are an error.
+    """Decide what a column holds, and read it; stray texts are an error, or missing.
 
     `leaves_out` are those of `IDS` that are left out.
     """
@@ -163,10 +193,12 @@ def learn_column(
             levels=levels,
             wanted=wanted,
             dayfirst=dayfirst,
+            stray_text=stray_text,
             leaves_out=leaves_out,
         )
     else:
-        column = NumberColumn(name, unit=unit_of_dtype(values.dtype) or "number")
+        unit = unit_of_dtype(values.dtype) or "number"
+        column = NumberColumn(name, unit=unit, stray_text=stray_text)
     numbers = column.read(raw if isinstance(column, SkippedColumn) else values)
     looks = ""
     if isinstance(column, NumberColumn) and column.unit == "number":
@@ -189,6 +221,7 @@ def choose_column(
     levels: LevelCounts,
     wanted: Wanted,
     dayfirst: bool | None = None,
+    stray_text: StrayText = "error",
     leaves_out: Collection[str] = (),
 ) -> ChosenColumn:
     """Decide how a column with these levels is read, as `learn_column` does."""
@@ -198,20 +231,16 @@ def choose_column(
     if wanted == "category":
         return _as_category(category, levels, leaves_out)
     if levels.units in ({"number"}, {"days"}):
-        column = NumberColumn(name, unit="days" if "days" in levels.units else "number")
+        unit: Unit = "days" if "days" in levels.units else "number"
+        column = NumberColumn(name, unit=unit, stray_text=stray_text)
         return ChosenColumn(column, [])
-    parsed = levels.parsed(dayfirst)
-    if parsed is not None:
-        unit, style = parsed
-        words = PLURALS[unit]
-        note = f"{name!r} holds {words} as text: they are read as {words}."
-        column = NumberColumn(name, unit=unit, style=style)
-        return ChosenColumn(column, [Finding("reading", note, (name,))])
-    main_unit = almost_all(levels)
-    if main_unit is not None:
-        raise ColumnError(
-            f"Column {_describe_strays(name, levels, main_unit)}. Correct those cells or make "
-            "them missing, or list the column in categorical_features."
+    readings = [way[0] for way in levels.readings(dayfirst)]
+    if len(readings) == 1:
+        return _numbers_in_text(
+            name,
+            levels,
+            readings[0],
+            stray_text,
         )
     if wanted == "number":
         text = next(iter(levels.counts))
@@ -220,7 +249,8 @@ def choose_column(
             "list it there, use categorical_features='from_dtype', or leave the column out."
         )
     chosen = _as_category(category, levels, leaves_out)
-    return ChosenColumn(chosen.column, chosen.findings + _describe_looks(name, levels))
+    notes = _describe_doubt(name, levels, readings) or _describe_looks(name, levels)
+    return ChosenColumn(chosen.column, chosen.findings + notes)
 
 
 def _as_category(
@@ -237,6 +267,38 @@ def _as_category(
         note = f"{name!r} is read as a category, but it is text. {MAKE_NUMBERS}"
         return ChosenColumn(category, [Finding("text", note, (name,))])
     return ChosenColumn(category, find_alike(category.levels, name))
+
+
+def _numbers_in_text(
+    name: str,
+    levels: LevelCounts,
+    reading: Reading,
+    stray_text: StrayText,
+) -> ChosenColumn:
+    """Return a column of texts that are numbers, or dates, all or nearly all of them."""
+    unit, style = reading
+    words = PLURALS[unit]
+    strays = [text for text in levels.counts if cells.dtype_of_text(text, style) != unit]
+    note = f"{name!r} holds {words} as text: they are read as {words}{WAYS[style]}."
+    findings = [Finding("reading", note, (name,))]
+    if strays:
+        shown = ", ".join(map(repr, strays[:_MAX_SHOWN]))
+        rest = f" and {len(strays) - _MAX_SHOWN} more" if len(strays) > _MAX_SHOWN else ""
+        if stray_text == "error":
+            raise ColumnError(
+                f"Column {name!r}: {levels.by_unit(style)[unit]} of {levels.counts.total()} values "
+                f"are {words}, but not {shown}{rest}. Correct those cells or make them missing "
+                "(stray_text='missing' does), or list the column in categorical_features."
+            )
+        note = f"{name!r}: {shown}{rest} among {words} count as missing."
+        findings.append(Finding("reading", note, (name,)))
+    column = NumberColumn(
+        name,
+        unit=unit,
+        style=style,
+        stray_text=stray_text,
+    )
+    return ChosenColumn(column, findings)
 
 
 def wanted_kinds(setting: object, names: list[str], has_names: bool) -> list[Wanted]:
@@ -372,35 +434,31 @@ def row_number(values: NDArray[Any]) -> Literal["", "counts", "ordered"]:
     return "ordered" if is_rising or is_falling else ""
 
 
-def almost_all(levels: LevelCounts) -> Unit | None:
-    """Return "number" or "days" if nearly all texts, but not all, are that; else None."""
-    n_present = levels.counts.total()
-    for unit in PLURALS:
-        n = levels.n_of(unit)
-        if n >= MIN_NUMBERS and _MIN_SHARE * n_present <= n < n_present:
-            return unit
-    return None
-
-
-def _describe_strays(name: str, levels: LevelCounts, unit: Unit) -> str:
-    others = [text for text, dtype in levels.dtypes.items() if dtype != unit]
-    shown = ", ".join(map(repr, others[:_MAX_SHOWN]))
-    rest = f" and {len(others) - _MAX_SHOWN} more" if len(others) > _MAX_SHOWN else ""
-    counts = f"{levels.n_of(unit)} of {levels.counts.total()} values are {PLURALS[unit]}"
-    return f"{name!r}: {counts}, but not {shown}{rest}"
+def _describe_doubt(name: str, levels: LevelCounts, readings: Sequence[Reading]) -> list[Finding]:
+    """Return a note on texts that may be read in several ways."""
+    for text in levels.counts:
+        if len({cells.number_of(text, *reading) for reading in readings}) > 1:
+            is_date = readings[0].unit == "days"
+            what = "begin with the day or the month" if is_date else "hold a decimal mark or not"
+            option = "dayfirst (--dayfirst)" if is_date else "decimal of read_table (--decimal)"
+            note = f"{name!r} stays text, as {text!r} may {what}: {option} decides."
+            return [Finding("reading", note, (name,))]
+    return []
 
 
 def _describe_looks(name: str, levels: LevelCounts) -> list[Finding]:
     """Return a note on texts that look like numbers or dates but are not written as such."""
-    n_present = levels.counts.total()
-    for dtype, (pattern, advice) in _LOOKS.items():
-        words = PLURALS[dtype]
-        odd = [t for t, of in levels.dtypes.items() if of is None and re.fullmatch(pattern, t)]
+    for unit, (pattern, plain) in _LOOKS.items():
+        odd = [
+            text
+            for text in levels.counts
+            if re.fullmatch(pattern, text) and cells.dtype_of_text(text) in (None, *SIGNS)
+        ]
         n_odd = sum(levels.counts[text] for text in odd)
-        if odd and n_odd + levels.n_of(dtype) >= _MIN_SHARE * n_present:
+        if odd and n_odd + levels.by_unit()[unit] >= _MIN_SHARE * levels.counts.total():
             note = (
-                f"{name!r}: texts such as {odd[0]!r} look like {words} but are read as categories; "
-                f"{advice}."
+                f"{name!r}: texts such as {odd[0]!r} look like {PLURALS[unit]} but are read as "
+                f"categories; write them as {plain}."
             )
             return [Finding("reading", note, (name,))]
     return []

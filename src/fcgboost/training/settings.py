@@ -504,6 +504,7 @@ def _check_values(p: BaseEstimator) -> None:
         check_word(name, getattr(p, name), (True, False))
     if p.dayfirst is not None:
         check_word("dayfirst (None or a boolean)", p.dayfirst, (True, False))
+    check_word("stray_text", p.stray_text, ("error", "missing"))
     if p.n_jobs == 0:
         raise ValueError("n_jobs must be None, a positive number, or -1 for all cores, got 0.")
     if not isinstance(p.device, str):

@@ -43,13 +43,14 @@ def learn_table_columns(estimator: Any, X: Collection, features: Features, clien
     asked = [j for j, unit in enumerate(units) if unit is None]
     levels = dict(zip(asked, _levels(X, asked, client), strict=True))
     learned: list[tuple[Column, list[Finding]]] = [
-        (NumberColumn(name, unit=unit), [])
+        (NumberColumn(name, unit=unit, stray_text=estimator.stray_text), [])
         if unit is not None
         else learning.choose_column(
             name,
             levels[j],
             wanted[j],
             estimator.dayfirst,
+            estimator.stray_text,
             leaves_out.get(name, ()),
         )
         for j, (name, unit) in enumerate(zip(names, units, strict=True))
