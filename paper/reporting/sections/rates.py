@@ -151,7 +151,7 @@ def _bounds(ax: Axes, rows: DataFrame, problem: str) -> None:
 
 def _chosen(size: DataFrame, chosen: DataFrame) -> Table:
     """Compare the k that validation chooses with k0, at the largest m."""
-    m = int(size["n_samples"].max())
+    m = int(chosen["n_samples"].max())
     rows, counts = [], []
     for problem, name, correction, part in _cases(chosen[chosen["n_samples"] == m]):
         theirs = size[
@@ -186,7 +186,7 @@ def _chosen(size: DataFrame, chosen: DataFrame) -> Table:
         tuple(rows),
         (
             repetitions(counts),
-            "Where k is chosen, fewer rows are left for the fit, and beyond m = 4,000 a fresh "
+            "Where k is chosen, fewer rows are left for the fit, and beyond m = 2,000 a fresh "
             "sample of candidates is scored.",
         ),
         n_labels=3,

@@ -341,7 +341,8 @@ class Job:
             "oof_decision_function_": given,
             "oof_score_": score(decision[is_judged]),
         }
-        if self.labels is None:
+        # One held-out part judges few of the labels.
+        if self.labels is None or rows.n_splits == 1:
             return attributes
         per_class = class_weights(
             self.settings.class_weight,
@@ -403,9 +404,9 @@ def prepare(
     else:
         splits = users_splits(settings.cv, X, np.asarray(y), groups)
         rows = _users(data, splits, state.key)
-    if trusted is not None and not rows.n_splits:
+    if trusted is not None and rows.n_splits < 2:
         raise ValueError(
-            "trusted says which labels are certain, but no rows are held out in folds, so that no "
+            "trusted says which labels are certain, but rows are not divided into folds, so that no "
             "label is judged: set cv, for example to 5, without X_val; or leave out trusted."
         )
     return Job(
