@@ -406,8 +406,8 @@ def prepare(
         rows = _users(data, splits, state.key)
     if trusted is not None and rows.n_splits < 2:
         raise ValueError(
-            "trusted says which labels are certain, but rows are not divided into folds, so that no "
-            "label is judged: set cv, for example to 5, without X_val; or leave out trusted."
+            "trusted says which labels are certain, but rows are not divided into folds, so no label "
+            "is judged: set cv, for example to 5, without X_val; or leave out trusted."
         )
     return Job(
         kinds,
