@@ -18,7 +18,7 @@ from benchmarks.mid_sets import FILES, TABLES
 from fcgboost import FCGBoostClassifier
 from fcgboost.findings import Finding
 from fcgboost.training.dataset import check_data
-from fcgboost.training.run import findings_in
+from fcgboost.training.suspicions import findings_in
 from paper.data.tables import TABLES as CONTEST
 from paper.data.tables import LabelledFrame, fetch_table
 

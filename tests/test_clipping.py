@@ -297,4 +297,4 @@ def test_tensors_are_clipped_like_arrays(dtype: str) -> None:
 def test_levels_are_counted_row_by_row():
     levels = LevelCounts.of(np.array(["a", "b", "a", "3"], dtype=object))
     assert levels.counts == {"a": 2, "b": 1, "3": 1}
-    assert levels.n_of("number") == 1
+    assert levels.by_unit() == {"number": 1}

@@ -24,11 +24,11 @@ Array = NDArray[np.float64]
 _N_TEST = 20_000
 #: All n = m candidates are scored up to this m, a fresh sample per step beyond it.
 _SCORED_IN_FULL = 16_000
-# Where k is chosen: the path's length in multiples of k0, the largest sets, and how much sooner a
-# fresh sample is scored, since these paths are longer.
+# Where k is chosen: the path's length in multiples of k0, and the largest sets and repetitions,
+# since so long paths without a ridge take long.
 _MULTIPLE = 5
-_LARGEST_CHOSEN = 16_000
-_SLOW_FACTOR = 8
+_LARGEST_CHOSEN = 2_000
+_MOST_CHOSEN = 5
 _HELD_OUT = 0.2
 # Room to keep the values of that many candidates on that many rows.
 _MEBIBYTES = 2048
@@ -82,7 +82,7 @@ class Rates(Experiment[RatesUnit]):
     title = "Learning rates"
     about = (
         "Not in the paper: excess risk at k = k0 against m from 250 to 64,000, and at the k that "
-        "validation chooses up to 16,000, beside the theory's exponents, and excess risk against k "
+        "validation chooses up to 2,000, beside the theory's exponents, and excess risk against k "
         "at m = 1000 beside Theorem 4."
     )
     unit_type = RatesUnit
@@ -97,14 +97,9 @@ class Rates(Experiment[RatesUnit]):
             for repetition in range((_REPETITIONS_LARGE if m >= _LARGE else _REPETITIONS)[preset])
         ]
         chosen = [
-            replace(
-                unit,
-                kind="chosen",
-                max_iter=_MULTIPLE * unit.max_iter,
-                selection=_selection(_SLOW_FACTOR * unit.n_samples),
-            )
+            replace(unit, kind="chosen", max_iter=_MULTIPLE * unit.max_iter)
             for unit in sizes
-            if unit.n_samples <= _LARGEST_CHOSEN
+            if unit.n_samples <= _LARGEST_CHOSEN and unit.repetition < _MOST_CHOSEN
         ]
         paths = [
             RatesUnit("steps", *pair, _LONG_PATH_SAMPLES, repetition, _LONG_PATH[preset], "all")

@@ -61,7 +61,7 @@ BAD_PARAMETERS = [
     ({"dictionary": GaussDictionary}, "an instance of Dictionary"),
     ({"dictionary": NewtonSolver()}, "an instance of Dictionary"),
     ({"dictionary": None}, "an instance of Dictionary"),
-    ({"loss": "log"}, r"loss must be one of \['cubed_hinge', 'hinge', 'square', 'squared_hinge'"),
+    ({"loss": "log"}, r"loss must be one of \['cubed_hinge', 'hinge', 'modified_huber', 'square'"),
     ({"scheme": "fcg"}, "scheme must be one of .*'fully_corrective'"),
     ({"solver": "qp"}, r"solver must be one of .*'newton', 'auto'\]"),
     ({"solver": "qp", "scheme": "original"}, "solver must be one of"),

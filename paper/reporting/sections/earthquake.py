@@ -154,10 +154,10 @@ def draw_map(
     figure, axes = figures.panels(1, 1, 5.0)
     ax = axes[0][0]
     names = {-1.0: "felt in a city, intensity 5 to 12", 1.0: "felt in a city, intensity 1 to 4"}
-    for (label, name), color, marker in zip(names.items(), CLASS_COLORS, ("^", "o"), strict=True):
+    for (label, felt), color, marker in zip(names.items(), CLASS_COLORS, ("^", "o"), strict=True):
         x, height = places[labels == label].T
         options: dict[str, Any] = {"c": color, "marker": marker, "linewidths": 0, "alpha": 0.5}
-        ax.scatter(x, height, s=7, label=name, **options)
+        ax.scatter(x, height, s=7, label=felt, **options)
     x, height = np.unique(np.asarray(epicentres, dtype=np.float64), axis=0).T
     ax.scatter(x, height, s=14, marker="+", c="black", linewidths=0.7, label="epicentre")
     ax.set(xlabel="longitude (degrees east)", ylabel="latitude (degrees north)")

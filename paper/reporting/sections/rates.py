@@ -52,13 +52,14 @@ def write(frame: DataFrame, facts: Mapping[str, Any]) -> Body:
     tables, pictures = [], []
     if len(size) and len(chosen):
         pictures.append(_theory(size, chosen))
-        tables.append(_chosen(size, chosen))
     if len(size):
         pictures += [_sizes(size, column) for column in _COLUMNS]
         tables.append(_slopes(size))
     if len(steps):
         pictures.append(_steps(steps))
         tables.append(_minima(steps))
+    if len(size) and len(chosen):
+        tables.append(_chosen(size, chosen))
     paragraphs = (
         "Not in the paper. Theorem 1 bounds the excess risk at k ~ k₀ by a multiple of "
         "(m / ln m)^(−1/4); with Tsybakov's noise exponent q Theorem 2 improves the exponent to "
@@ -186,8 +187,7 @@ def _chosen(size: DataFrame, chosen: DataFrame) -> Table:
         tuple(rows),
         (
             repetitions(counts),
-            "Where k is chosen, fewer rows are left for the fit, and beyond m = 2,000 a fresh "
-            "sample of candidates is scored.",
+            "Where k is chosen, fewer rows are left for the fit.",
         ),
         n_labels=3,
     )

@@ -97,7 +97,7 @@ def read_table(
     >>> from pathlib import Path
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder) / "houses.csv"
-    ...     _ = path.write_text("price;built;sold\n1,5;1990;no\n2,25;2004;yes\n")
+    ...     _ = path.write_text("price;built;sold\n1.5;1990;no\n2.25;2004;yes\n")
     ...     X, y = read_table(path, "sold")
     >>> X["price"].tolist(), y.tolist()
     ([1.5, 2.25], ['no', 'yes'])

@@ -24,17 +24,11 @@ from fcgboost.calibration import (
 from fcgboost.checks import class_weights, draw_key
 from fcgboost.findings import (
     Finding,
-    contradicting,
-    find_alike,
-    find_constants,
-    find_duplicates,
-    find_quantity,
 )
 from fcgboost.label_noise import LabelNoise, estimate_noise
 from fcgboost.losses import ProbabilityLoss
 from fcgboost.members import Member, Members, decision_of
 from fcgboost.stopping import StoppingRule, theory_steps
-from fcgboost.tables.columns import REASONS, CategoryColumn
 from fcgboost.training.callbacks import FitTasks
 from fcgboost.training.crossfit import CrossFit, cross_fit, n_paths_of
 from fcgboost.training.dataset import Data
@@ -52,13 +46,13 @@ from fcgboost.training.folds import (
 )
 from fcgboost.training.labels import GivenLabels, JudgedLabels
 from fcgboost.training.layout import FitRows, Layout, MemoryLayout, MemoryRows
-from fcgboost.training.leaks import find_leaks
 from fcgboost.training.metrics import with_metrics
 from fcgboost.training.presets import AUTO
 from fcgboost.training.progress import ProgressLine
 from fcgboost.training.schedule import Schedule
 from fcgboost.training.scoring import held_out_score
 from fcgboost.training.settings import Settings
+from fcgboost.training.suspicions import findings_in
 from fcgboost.training.time_limit import TimeLimit
 from fcgboost.training.trials import Trial
 from fcgboost.training.warm_start import FitState, find_state
@@ -70,12 +64,8 @@ _MANY_ROWS = (
     "There are so many numbers that rows were not divided into folds: one part was held out, as by "
     "dictionary='fast'. cv=3 divides them."
 )
-# Why columns are left out in which rows may differ.
-_CONTENTS = (REASONS["text"], REASONS["list"])
 # Of rates of wrong labels.
 _DIGITS = 6
-# Classes with fewer distinct rows are worth a note.
-_FEW_ROWS = 5
 
 
 @dataclass(frozen=True)
@@ -406,8 +396,8 @@ def prepare(
         rows = _users(data, splits, state.key)
     if trusted is not None and rows.n_splits < 2:
         raise ValueError(
-            "trusted says which labels are certain, but rows are not divided into folds, so no label "
-            "is judged: set cv, for example to 5, without X_val; or leave out trusted."
+            "trusted says which labels are certain, but rows are not divided into folds, so that "
+            "none is judged: set cv, for example to 5, without X_val; or leave out trusted."
         )
     return Job(
         kinds,
@@ -416,47 +406,6 @@ def prepare(
         findings,
         labels,
     )
-
-
-def findings_in(data: Data) -> list[Finding]:
-    """Return what users should know about training rows and their labels."""
-    rows = data.given
-    columns = data.table_columns
-    is_contradicted = contradicting(data.train.row_hashes)[data.train.positions]
-    # Rows may differ in text that was left out, which an id says nothing about.
-    is_contradicted &= not any(getattr(column, "reason", "") in _CONTENTS for column in columns)
-    findings = [
-        *_rare_classes(data),
-        *find_quantity(data.classes, len(rows.codes)),
-        *find_alike(data.classes.tolist()),
-        *find_duplicates(data.kept[is_contradicted], len(rows.codes)),
-    ]
-    if is_sparse(rows.X):
-        return findings
-    names = [column.name for column in columns]
-    are_levels = np.array([isinstance(column, CategoryColumn) for column in columns])
-    # A level for all rows is left out, and said to be when the fit ends.
-    is_constant = (rows.X.min(axis=0) == rows.X.max(axis=0)) & ~are_levels
-    findings += find_constants([names[j] for j in np.flatnonzero(is_constant).tolist()])
-    return findings + find_leaks(
-        rows.X,
-        rows.codes,
-        are_levels,
-        names,
-    )
-
-
-def _rare_classes(data: Data) -> list[Finding]:
-    """Say which classes have few distinct rows."""
-    counts = np.bincount(data.train.codes, minlength=len(data.classes))
-    rare = data.classes[counts < _FEW_ROWS].tolist()
-    if not rare:
-        return []
-    text = (
-        f"{len(rare)} of {len(counts)} classes have fewer than {_FEW_ROWS} distinct rows, such as "
-        f"{rare[0]!r}: predictions of such classes are uncertain, and a single row judges nothing."
-    )
-    return [Finding("classes", text)]
 
 
 def _checked_groups(groups: ArrayLike, settings: Settings, data: Data) -> NDArray[np.generic]:

@@ -75,7 +75,7 @@ class TimeLimit:
             warnings.warn(
                 f"Reading and checking the data took {taken:.2g} s, longer than "
                 f"time_limit={self.seconds:g}: each path ends after one step.",
-                stacklevel=5,
+                stacklevel=6,
             )
 
     def allows_split(self) -> bool:
@@ -99,7 +99,7 @@ class TimeLimit:
             warnings.warn(
                 f"time_limit={self.seconds:g} is too short for all rows: only "
                 f"{len(data.train.codes):,} of {n_rows:,} are used.",
-                stacklevel=4,
+                stacklevel=5,
             )
         return data
 

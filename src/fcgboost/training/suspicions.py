@@ -1,0 +1,64 @@
+"""What is suspicious about training rows, their columns and their labels."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fcgboost.arrays import is_sparse
+from fcgboost.findings import (
+    Finding,
+    contradicting,
+    find_alike,
+    find_constants,
+    find_duplicates,
+    find_quantity,
+)
+from fcgboost.tables.columns import REASONS, CategoryColumn
+from fcgboost.training.dataset import Data
+from fcgboost.training.leaks import find_leaks
+
+# Why columns are left out in which rows may differ.
+_CONTENTS = (REASONS["text"], REASONS["list"])
+# Classes with fewer distinct rows are worth a note.
+_FEW_ROWS = 5
+
+
+def findings_in(data: Data) -> list[Finding]:
+    """Return what users should know about training rows and their labels."""
+    rows = data.given
+    columns = data.table_columns
+    is_contradicted = contradicting(data.train.row_hashes)[data.train.positions]
+    # Rows may differ in text that was left out, which an id says nothing about.
+    is_contradicted &= not any(getattr(column, "reason", "") in _CONTENTS for column in columns)
+    findings = [
+        *_rare_classes(data),
+        *find_quantity(data.classes, len(rows.codes)),
+        *find_alike(data.classes.tolist()),
+        *find_duplicates(data.kept[is_contradicted], len(rows.codes)),
+    ]
+    if is_sparse(rows.X):
+        return findings
+    names = [column.name for column in columns]
+    are_levels = np.array([isinstance(column, CategoryColumn) for column in columns])
+    # A level for all rows is left out, and said to be when the fit ends.
+    is_constant = (rows.X.min(axis=0) == rows.X.max(axis=0)) & ~are_levels
+    findings += find_constants([names[j] for j in np.flatnonzero(is_constant).tolist()])
+    return findings + find_leaks(
+        rows.X,
+        rows.codes,
+        are_levels,
+        names,
+    )
+
+
+def _rare_classes(data: Data) -> list[Finding]:
+    """Say which classes have few distinct rows."""
+    counts = np.bincount(data.train.codes, minlength=len(data.classes))
+    rare = data.classes[counts < _FEW_ROWS].tolist()
+    if not rare:
+        return []
+    text = (
+        f"{len(rare)} of {len(counts)} classes have fewer than {_FEW_ROWS} distinct rows, such as "
+        f"{rare[0]!r}: predictions of such classes are uncertain, and a single row judges nothing."
+    )
+    return [Finding("classes", text)]
