@@ -1,4 +1,4 @@
-"""Earthquake intensities beside the paper's table, the same in Italy, and maps."""
+"""Earthquake intensities beside the paper's table, the same in Italy, and a map."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fcgboost.colors import CLASS_COLORS
-from paper.data import fetch_earthquake, fetch_italy
+from paper.data import fetch_earthquake
 from paper.reporting import figures, published
 from paper.reporting.document import Body, Picture
 from paper.reporting.sections.uci import METHODS, header, in_percent, own_cells
@@ -86,14 +86,14 @@ _ITALIAN_SPLITS = {
 
 
 def write_italy(frame: DataFrame, facts: Mapping[str, Any]) -> Body:
-    """Compare the methods on both kinds of splits, and draw the records where they are at hand."""
+    """Compare the methods on both kinds of splits."""
     frame = in_percent(frame)
     tables = [
         _italian_table(frame[frame["split"] == split], text)
         for split, text in _ITALIAN_SPLITS.items()
         if (frame["split"] == split).any()
     ]
-    return Body((), tuple(tables), _italian_maps())
+    return Body((), tuple(tables))
 
 
 def _italian_table(frame: DataFrame, split: str) -> Table:
@@ -108,26 +108,6 @@ def _italian_table(frame: DataFrame, split: str) -> Table:
             repetitions(frame.groupby("method").size()),
             "Marked: the best and second of the paper's methods. Magnitudes and epicentres of old "
             "events were estimated from the intensities themselves.",
-        ),
-    )
-
-
-def _italian_maps() -> tuple[Picture, ...]:
-    try:
-        X, y, _ = fetch_italy()
-    except FileNotFoundError:
-        return ()
-    caption = (
-        "Not the paper's data: CFTI5Med. Epicentres, and the places that reported the quakes, by "
-        "intensity."
-    )
-    return (
-        draw_map(
-            X[:, [1, 0]],
-            X[:, [3, 2]],
-            y,
-            "earthquake-italy-map",
-            caption,
         ),
     )
 
