@@ -414,6 +414,9 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
     def _fitted(self) -> tuple[Member, ...]:
         if "members_" not in vars(self):  # faster than scikit-learn's check
             check_is_fitted(self, "members_", msg=self._unfitted)
+        if not isinstance(self.members_, Members):
+            # skops rebuilds a plain tuple, whose members would be added up in another order.
+            self.members_ = Members(self.members_)
         return self.members_
 
     def _decision(self, X: Rows) -> Array | Tensor:

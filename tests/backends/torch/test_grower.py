@@ -1,7 +1,9 @@
 """Trees grown on a device."""
 
+import sys
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -57,8 +59,9 @@ def test_a_tree_is_that_of_the_compiled_grower(seed: int, n: int, n_codes: int) 
     def gpu_rows(codes: Any, features: Any, limits: Any, rules: Any, _: Any) -> KernelStandIn:
         return KernelStandIn(X, codes, rules)
 
-    device.kernels = SimpleNamespace(GpuRows=gpu_rows)
-    grower = DeviceGrower(TREES, rows, w, device)
+    stand_in = {"fcgboost.backends.torch.triton_trees": SimpleNamespace(GpuRows=gpu_rows)}
+    with patch.dict(sys.modules, stand_in):
+        grower = DeviceGrower(TREES, rows, w, device)
     tree = grower.grow(r, w, 0)
     expected, numbers = compiled(TREES, X, residual, weights)
     np.testing.assert_array_equal(tree, expected)
