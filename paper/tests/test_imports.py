@@ -63,8 +63,9 @@ def test_rivals_are_made_in_one_folder() -> None:
         if name in LIBRARIES and PAPER / "rivals" not in path.parents
     }
     # A machine that did not converge says so itself; a single tree is no classifier; at all sizes
-    # rivals have the settings of a file of their own; and on many cores, on few rows of a class and
-    # as files they have their defaults.
+    # rivals have the settings of a file of their own; and on many cores, on few rows of a class,
+    # on categories, under noise and as files they have their defaults. A forest says which clean
+    # labels are sure.
     expected = {
         ("paper/methods.py", "sklearn.svm"),
         ("benchmarks/figures/trees.py", "lightgbm"),
@@ -77,6 +78,9 @@ def test_rivals_are_made_in_one_folder() -> None:
         ("benchmarks/rivals.py", "xgboost"),
         ("benchmarks/gpu_default.py", "sklearn.ensemble"),
         ("benchmarks/text.py", "sklearn.linear_model"),
+        ("benchmarks/labels_sets.py", "sklearn.ensemble"),
+        ("benchmarks/study_categories.py", "catboost"),
+        ("benchmarks/study_noise.py", "sklearn.svm"),
     }
     assert found == expected
 
