@@ -29,7 +29,8 @@ print(_kernels.library()._name)
 """
 
 # One process builds, and runs all the tests that look at the result.
-pytestmark = pytest.mark.xdist_group("dist")
+# Wheels and the source distribution are built once for all tests, which takes seconds.
+pytestmark = [pytest.mark.xdist_group("dist"), pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")
