@@ -29,8 +29,7 @@ print(_kernels.library()._name)
 """
 
 # One process builds, and runs all the tests that look at the result.
-# Wheels and the source distribution are built once for all tests, which takes seconds.
-pytestmark = [pytest.mark.xdist_group("dist"), pytest.mark.slow]
+pytestmark = pytest.mark.xdist_group("dist")
 
 
 @pytest.fixture(scope="module")

@@ -316,7 +316,7 @@ def run(folder: Path, count: int, seed: int) -> dict[str, Any]:
     return {"counts": counts, "problems": problems, "peak": peak() - start}
 
 
-@pytest.mark.parametrize("count", [12, pytest.param(5000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [25, pytest.param(5000, marks=pytest.mark.slow)])
 def test_damaged_files_are_used_or_refused_in_one_line_that_names_them(
     tmp_path: Path, count: int
 ) -> None:

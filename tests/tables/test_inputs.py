@@ -331,7 +331,6 @@ def test_facts_of_parts_add_up() -> None:
     assert found[1:] == whole[1:]
 
 
-@pytest.mark.slow
 def test_random_levels_teach_nothing() -> None:
     differences = {"test": [], "train": []}
     for seed in range(4):
