@@ -1,7 +1,8 @@
-"""Margin losses phi(t), t = y f, with labels y in {-1, +1}.
+"""Losses of a value f where the target is y.
 
-`Loss` is the contract of every loss; the other abstract classes add what only some offer: a
-curvature (Newton's method), a proximal map (ADMM), a probability. Solvers state what they need.
+`Loss` is the contract of every loss, and `MarginLoss` that of those for labels y in {-1, +1}, which
+are phi(t), t = y f. The other abstract classes add what only some offer: a curvature (Newton's
+method), a proximal map (ADMM), a probability. Solvers state what they need.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ __all__ = [
     "CurvedLoss",
     "Hinge",
     "Loss",
+    "MarginLoss",
     "ModifiedHuber",
     "ProbabilityLoss",
     "ProximalLoss",
@@ -29,19 +31,27 @@ __all__ = [
 
 
 class Loss(Part):
-    """A convex margin loss; its methods work elementwise on arrays of one shape."""
+    """A loss convex in f; its methods work elementwise on arrays of one shape."""
 
     @abstractmethod
     def value(self, y: Array, f: Array) -> Array:
-        """Return phi(y f)."""
+        """Return the loss."""
 
     @abstractmethod
     def gradient(self, y: Array, f: Array) -> Array:
-        """Return y phi'(y f), the derivative of phi(y f) in f; a subgradient at a kink."""
+        """Return its derivative in f; a subgradient at a kink."""
 
     @abstractmethod
     def initial(self, y: Array, weights: Array) -> float:
         """Return the constant f that minimises the weighted mean loss."""
+
+    def inverse_link(self, f: Array) -> Array:
+        """Return the prediction that a value stands for."""
+        return f
+
+
+class MarginLoss(Loss):
+    """A loss phi(y f) of labels y = -1 and +1."""
 
 
 class CurvedLoss(Loss):
@@ -49,7 +59,7 @@ class CurvedLoss(Loss):
 
     @abstractmethod
     def curvature(self, y: Array, f: Array) -> Array:
-        """Return the second derivative of phi(y f) in f."""
+        """Return the second derivative in f."""
 
     def terms(self, y: Array, f: Array) -> tuple[Array, Array, Array]:
         """Return value, gradient and curvature together."""
@@ -91,38 +101,30 @@ def _where(condition: Flags, first: Array, second: Array | float) -> Array:
     return namespace(condition).where(condition, first, second)  # type: ignore[no-any-return]
 
 
+def _mean(y: Array, weights: Array) -> float:
+    # From the smallest on, sums are those of the weights to the bit if there are two labels.
+    low = float(y.min())
+    return low + float((weights * (y - low)).sum() / weights.sum())
+
+
 def _positive_share(y: Array, weights: Array) -> float:
     return float(weights[y > 0].sum() / weights.sum())
 
 
-class _Quadratic(SmoothLoss, ProximalLoss, ProbabilityLoss):
-    """e^2 of a shortfall e; its population minimiser is 2 P(y = 1 | x) - 1."""
-
-    curvature_bound = 2.0
-    shortfall = staticmethod(_shortfall)
-
-    def value(self, y: Array, f: Array) -> Array:
-        return self.shortfall(y, f) ** 2
-
-    def gradient(self, y: Array, f: Array) -> Array:
-        return -2.0 * y * self.shortfall(y, f)
-
-    def prox(self, z: Array, tau: float) -> Array:
-        return (2.0 + tau * z) / (2.0 + tau)
-
-    def probability(self, f: Array) -> Array:
-        return (1.0 + _clip(f)) / 2.0
-
-    def initial(self, y: Array, weights: Array) -> float:
-        return 2.0 * _positive_share(y, weights) - 1.0
-
-
-class SquaredHinge(_Quadratic):
+class SquaredHinge(SmoothLoss, MarginLoss, ProximalLoss, ProbabilityLoss):
     """The squared hinge phi(t) = max(0, 1 - t)^2, the paper's loss.
 
     Its population minimiser is 2 P(y = 1 | x) - 1, so the probability is (1 + f) / 2 without
     calibration. The proximal map is the lemma of the paper's Appendix B.
     """
+
+    curvature_bound = 2.0
+
+    def value(self, y: Array, f: Array) -> Array:
+        return _shortfall(y, f) ** 2
+
+    def gradient(self, y: Array, f: Array) -> Array:
+        return -2.0 * y * _shortfall(y, f)
 
     def curvature(self, y: Array, f: Array) -> Array:
         """Return 2 where y f < 1, else 0 (an element of Clarke's second derivative)."""
@@ -135,20 +137,44 @@ class SquaredHinge(_Quadratic):
         return shortfall * shortfall, (-2.0 * y) * shortfall, steps + steps
 
     def prox(self, z: Array, tau: float) -> Array:
-        return _where(z >= 1.0, z, super().prox(z, tau))
+        return _where(z >= 1.0, z, (2.0 + tau * z) / (2.0 + tau))
+
+    def probability(self, f: Array) -> Array:
+        return (1.0 + _clip(f)) / 2.0
+
+    def initial(self, y: Array, weights: Array) -> float:
+        return 2.0 * _positive_share(y, weights) - 1.0
 
 
-class Square(_Quadratic):
-    """The square loss phi(t) = (1 - t)^2, which is (y - f)^2 for labels of size one."""
+class Square(SmoothLoss, ProximalLoss, ProbabilityLoss):
+    """The square loss (y - f)^2, which is (1 - y f)^2 for labels of size one.
 
-    shortfall = staticmethod(lambda y, f: 1.0 - y * f)
+    Its population minimiser is the mean of y, for labels 2 P(y = 1 | x) - 1.
+    """
+
+    curvature_bound = 2.0
+
+    def value(self, y: Array, f: Array) -> Array:
+        return (y - f) ** 2
+
+    def gradient(self, y: Array, f: Array) -> Array:
+        return -2.0 * (y - f)
 
     def curvature(self, y: Array, f: Array) -> Array:
         return 2.0 + 0.0 * f
 
+    def prox(self, z: Array, tau: float) -> Array:
+        return (2.0 + tau * z) / (2.0 + tau)
+
+    def probability(self, f: Array) -> Array:
+        return (1.0 + _clip(f)) / 2.0
+
+    def initial(self, y: Array, weights: Array) -> float:
+        return _mean(y, weights)
+
 
 @dataclass(eq=False, repr=False)
-class ModifiedHuber(SmoothLoss, ProximalLoss, ProbabilityLoss):
+class ModifiedHuber(SmoothLoss, MarginLoss, ProximalLoss, ProbabilityLoss):
     """The squared hinge with a linear tail (T. Zhang, Ann. Statist. 32, 2004).
 
     With e = max(0, 1 - t), phi(t) = e^2 where e is at most the threshold M, else 2 M e - M^2. Where
@@ -205,7 +231,7 @@ class ModifiedHuber(SmoothLoss, ProximalLoss, ProbabilityLoss):
         return float(np.copysign(size, p - 0.5))
 
 
-class CubedHinge(CurvedLoss, ProximalLoss, ProbabilityLoss):
+class CubedHinge(CurvedLoss, MarginLoss, ProximalLoss, ProbabilityLoss):
     """The cubed hinge phi(t) = max(0, 1 - t)^3 (Janocha and Czarnecki).
 
     Its population minimiser c has P(y = 1 | x) = (1 + c)^2 / ((1 + c)^2 + (1 - c)^2).
@@ -239,7 +265,7 @@ class CubedHinge(CurvedLoss, ProximalLoss, ProbabilityLoss):
         return float((up - down) / (up + down))
 
 
-class Hinge(ProximalLoss):
+class Hinge(MarginLoss, ProximalLoss):
     """The hinge phi(t) = max(0, 1 - t). It determines the class but no probability."""
 
     def value(self, y: Array, f: Array) -> Array:

@@ -50,15 +50,6 @@ each_selection = pytest.mark.parametrize("selection", SELECTIONS, ids=repr)
 each_dictionary = pytest.mark.parametrize("dictionary", DICTIONARIES, ids=repr)
 
 
-def as_classification(Phi: np.ndarray, t: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Write the regression of t on the columns of Phi as a weighted problem with labels.
-
-    (t - Phi u)^2 = t^2 (1 - sign(t) (Phi / |t|) u)^2: columns Phi / |t|, labels sign(t) and
-    weights t^2 give the same residuals, inner products and norms.
-    """
-    return Phi / np.abs(t)[:, None], np.sign(t), t**2
-
-
 def unit_columns(rng: np.random.Generator, m: int, n: int, offset: float = 0.0) -> np.ndarray:
     """Give random columns of norm one; with an offset they are correlated."""
     Phi = rng.standard_normal((m, n)) + offset
@@ -71,8 +62,7 @@ def test_the_square_loss_is_orthogonal_matching_pursuit(kind: str, offset: float
     rng = np.random.default_rng(0)
     Phi = unit_columns(rng, 60, 100, offset)
     t = np.sign(rng.standard_normal(60)) if kind == "labels" else rng.standard_normal(60)
-    A, y, weights = as_classification(Phi, t)
-    trace, _ = run_on_matrix(A, y, weights, loss=Square(), max_iter=25)
+    trace, _ = run_on_matrix(Phi, t, loss=Square(), max_iter=25)
     path = orthogonal_mp(Phi, t, n_nonzero_coefs=25, return_path=True)
     for k in range(1, 26):
         assert set(columns_chosen(trace)[:k]) == set(np.flatnonzero(path[:, k - 1]))
@@ -82,7 +72,8 @@ def test_the_square_loss_is_orthogonal_matching_pursuit(kind: str, offset: float
 def test_normalised_scores_are_those_of_orthogonal_matching_pursuit() -> None:
     rng = np.random.default_rng(1)
     Phi, sizes = unit_columns(rng, 60, 100), np.logspace(-2, 2, 100)
-    A, y, weights = as_classification(Phi * sizes, rng.standard_normal(60))
+    y, weights = rng.standard_normal(60), rng.uniform(0.5, 2.0, 60)
+    A = Phi * sizes / np.sqrt(weights)[:, None]
     trace, _ = run_on_matrix(A, y, weights, loss=Square(), normalize=True, max_iter=20)
     path = orthogonal_mp(Phi, y * np.sqrt(weights), n_nonzero_coefs=20, return_path=True)
     np.testing.assert_allclose(column_coef(trace, 20) * sizes, path[:, 19], atol=1e-9)
@@ -145,9 +136,8 @@ def test_residuals_stay_below_barrons_bound(seed: int, n: int, n_terms: int, off
     Phi = unit_columns(rng, 20, n, offset)
     w = rng.standard_normal(n) * (rng.permutation(n) < n_terms)
     t = Phi @ w
-    A, y, weights = as_classification(Phi, t)
-    trace, _ = run_on_matrix(A, y, weights, loss=Square(), max_iter=15, tol=1e-8)
-    norms = np.sqrt(trace.column("objectives")[:, 0] * weights.sum())
+    trace, _ = run_on_matrix(Phi, t, loss=Square(), max_iter=15, tol=1e-8)
+    norms = np.sqrt(trace.column("objectives")[:, 0] * len(t))
     k = np.arange(1, len(trace) + 1)
     assert (norms <= np.abs(w).sum() / np.sqrt(k + 1)).all()
     for step in trace:

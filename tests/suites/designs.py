@@ -286,8 +286,9 @@ def check_columns_are_the_matrix(place: Place) -> None:
         assert columns.n_columns == rows.A.shape[1]
         assert columns.has_constant == has_constant
         assert columns.total_weight == pytest.approx(weights.sum())
-        expected = [weights[rows.Y[0] == side].sum() for side in (-1.0, 1.0)]
-        np.testing.assert_allclose(columns.label_weights, expected, rtol=1e-13)
+        mean = np.average(rows.Y[0], weights=weights) if has_constant else 0.0
+        risks = [np.average(columns.loss.value(rows.Y[0], c), weights=weights) for c in (mean, 0)]
+        np.testing.assert_allclose(columns.start(), [mean, *risks], rtol=1e-13)
         assert_close(columns.norms, np.sqrt(rows.shares @ rows.A**2))
         slopes = rows.terms(0, np.zeros(rows.A.shape[1]))[1]
         assert_close(columns.first_gradient, rows.A.T @ slopes)

@@ -56,6 +56,14 @@ class Winner:
     entry: object = None
 
 
+class Start(NamedTuple):
+    """The best constant, 0 if there is none, and the risk there and at 0."""
+
+    constant: float
+    risk: float
+    null: float
+
+
 class Expansion(NamedTuple):
     """Sums over all rows at some coefficients, with s the rows' shares of the weight.
 
@@ -135,7 +143,7 @@ class Sums:
 
 
 class ActiveColumns(ABC):
-    """The chosen atoms as columns of A, with the labels of one class versus the rest.
+    """The chosen atoms as columns of A, with the targets of one output.
 
     The constant, if any, is column 0. Outputs are coefficients of the same columns, one for each
     ridge penalty.
@@ -151,8 +159,10 @@ class ActiveColumns(ABC):
     n_columns: int
     #: The sum of the weights, m in all formulas.
     total_weight: float
-    #: The weights of the labels -1 and +1.
-    label_weights: Array
+
+    @abstractmethod
+    def start(self) -> Start:
+        """Return the best constant, and risks, in a round or two."""
 
     @property
     @abstractmethod
@@ -410,7 +420,7 @@ class Design(ABC):
         Parameters
         ----------
         target : ndarray or tensor of shape (n_rows,)
-            Labels -1 and +1 of the rows, or what represents them on a cluster.
+            Numbers, for a margin loss labels -1 and +1, or what represents them on a cluster.
         loss : Loss
         capacity : int
             The largest number of atoms.

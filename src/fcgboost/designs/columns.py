@@ -9,8 +9,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from fcgboost._kernels import HingeSums, square_terms
-from fcgboost.arrays import Matrix
-from fcgboost.designs.base import ActiveColumns, Array, Expansion, NewestFit, NewtonEnd, Point
+from fcgboost.arrays import Matrix, to_numpy
+from fcgboost.designs.base import (
+    ActiveColumns,
+    Array,
+    Expansion,
+    NewestFit,
+    NewtonEnd,
+    Point,
+    Start,
+)
 from fcgboost.designs.blocks import block_sums, row_blocks
 from fcgboost.losses import (
     CurvedLoss,
@@ -53,6 +61,24 @@ def _bend(loss: Loss) -> float | None:
     return {SquaredHinge: np.inf, Square: 0.0}.get(type(loss))
 
 
+LABELS = np.array([-1.0, 1.0])
+
+
+def start_of(
+    loss: Loss,
+    y: Array,
+    weights: Array,
+    has_constant: bool,
+) -> Start:
+    """Return the start for targets and their weights."""
+
+    def risk(f: float) -> float:
+        return float(np.average(loss.value(y, np.full(len(y), f)), weights=weights))
+
+    constant = loss.initial(y, weights) if has_constant else 0.0
+    return Start(constant, risk(constant), risk(0.0))
+
+
 def expansion(state: State, fetched: Sequence[Array]) -> Expansion:
     """Return the expansion at a state from its sums: risk, gradient and perhaps Gram matrix."""
     risk, gradient, *gram = fetched
@@ -87,12 +113,23 @@ class RowColumns(ActiveColumns):
         put = design.device.put
         self._y = put(target)
         self._first_slopes = self._terms(0.0 * design.weights)[1]
-        sides = [design.weights @ put(self._y == side) for side in (-1.0, 1.0)]
-        (self.label_weights,) = self._device.fetch(design.device.xp.stack(sides))
 
     @abstractmethod
     def _values(self, coef: Array) -> Matrix:
         """Return A coef, an m-vector."""
+
+    def start(self) -> Start:
+        y, weights = self._targets()
+        return start_of(self.loss, y, weights, self.has_constant)
+
+    def _targets(self) -> tuple[Array, Array]:
+        """Return the targets and their weights: of labels, one row for all that have it."""
+        weights = self._design.weights
+        if bool((self._y * self._y != 1.0).any()):
+            return to_numpy(self._y), to_numpy(weights)
+        of_labels = [weights @ self._device.put(self._y == label) for label in LABELS]
+        (total,) = self._device.fetch(self._device.xp.stack(of_labels))
+        return LABELS, total
 
     def residual(self, point: Point) -> Matrix:
         """Return the negative gradient of the mean loss with respect to the values."""

@@ -37,7 +37,7 @@ def fit_path(
     watcher: Watcher | None = None,
     resume: Trace | None = None,
 ) -> tuple[list[Trace], Status]:
-    """Run the greedy loop for targets of -1 and +1, one vector per output.
+    """Run the greedy loop for targets, one vector per output.
 
     After every step the validator scores it and the rules are asked, in order: the first answer
     counts. The watcher sees the step and a function that returns the path so far, and may end it.

@@ -15,8 +15,6 @@ from fcgboost.selection.gain import Gain
 from fcgboost.solvers.base import Problem
 from fcgboost.stopping import Status
 
-_LABELS = np.array([-1.0, 1.0])
-
 
 @dataclass(eq=False)
 class Coefficients:
@@ -38,7 +36,7 @@ class Coefficients:
 
 @dataclass(eq=False)
 class Output(Coefficients):
-    """One class versus the rest, in one path."""
+    """The numbers to fit, or one class versus the rest, in one path."""
 
     #: The objective at zero coefficients.
     null: float
@@ -123,22 +121,15 @@ def make_output(
         has_constant,
         len(ridges),
     )
-    # Weights are counts: one row per label represents all.
-    weights = columns.label_weights
-    coef = np.full(int(has_constant), loss.initial(_LABELS, weights))
-
-    def mean_loss(f: float) -> float:
-        losses = loss.value(_LABELS, np.full(2, f))
-        return float(np.average(losses, weights=weights))
-
-    objective = mean_loss(coef.sum())
+    start = columns.start()
+    coef = np.full(int(has_constant), start.constant)
     problems = [Problem(columns, number, l2) for number, l2 in enumerate(ridges)]
     first = problems[0]
     return Output(
         first,
         coef,
-        objective,
-        null=mean_loss(0.0),
-        other_ridges=[Coefficients(problem, coef, objective) for problem in problems[1:]],
+        start.risk,
+        null=start.null,
+        other_ridges=[Coefficients(problem, coef, start.risk) for problem in problems[1:]],
         gain=Gain(first.l2, has_constant, columns.total_weight),
     )

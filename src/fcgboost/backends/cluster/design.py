@@ -31,10 +31,12 @@ from fcgboost.designs.base import (
     Expansion,
     Point,
     Residuals,
+    Start,
     Subsample,
     Sums,
     Winner,
 )
+from fcgboost.designs.columns import LABELS, start_of
 from fcgboost.designs.leaves import LeafTerms, TreeColumns
 from fcgboost.designs.moments import Frame, Moments
 from fcgboost.designs.scoring import Scores
@@ -339,16 +341,19 @@ class ClusterColumns(ActiveColumns):
         self.n_columns = int(has_constant)
         self.total_weight = design.total_weight
         totals = design.class_totals
-        self.label_weights = np.array([np.delete(totals, positive).sum(), totals[positive]])
+        self._label_weights = np.array([np.delete(totals, positive).sum(), totals[positive]])
         self._design = design
         self.number = next(design.numbers)
         weakref.finalize(self, design.dead.append, self.number)
         #: Changes not yet sent to the workers.
         self.changes = [Change("make", (positive, loss, capacity, has_constant, n_outputs))]
         # Norms and gradients at zero; for the constant, one row per label represents all.
-        slopes = loss.gradient(np.array([-1.0, 1.0]), np.zeros(2))
-        slope = self.label_weights @ slopes / self.total_weight
+        slopes = loss.gradient(LABELS, np.zeros(2))
+        slope = self._label_weights @ slopes / self.total_weight
         self._properties: Array = np.array([[1.0], [slope]])[:, : self.n_columns]
+
+    def start(self) -> Start:
+        return start_of(self.loss, LABELS, self._label_weights, self.has_constant)
 
     @property
     def norms(self) -> Array:
