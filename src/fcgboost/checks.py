@@ -362,6 +362,23 @@ def check_labels(
     return training_classes, training_codes[codes]
 
 
+def check_numbers(y: Labels, name: str) -> Array:
+    """Return the target of a regression as finite float64 numbers."""
+    values = column_or_1d(to_host(y), warn=True)
+    if values.dtype.kind in "OUSMm":
+        values = check_array(
+            values,
+            ensure_2d=False,
+            dtype="numeric",
+            ensure_all_finite=False,
+            input_name=name,
+        )
+    numbers = np.asarray(values, dtype=np.float64)
+    assert_all_finite(numbers, input_name=name)
+    # Of both zeros, the positive one.
+    return numbers + 0.0
+
+
 def check_weights(weights: Weights, n_samples: int, name: str = "sample_weight") -> Array:
     """Return weights as a vector of non-negative numbers; ones if there are none."""
     if weights is None:
