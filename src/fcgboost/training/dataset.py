@@ -37,40 +37,38 @@ T = TypeVar("T")
 class DataSet:
     """Checked rows with targets, positive weights and fingerprints.
 
-    The target is the code of a class, or a number. Splits hold out a share of each of the strata.
+    The target is the code of a class (an integer), or a number.
     `positions` maps the user's original rows to these, and `originals` are those rows, if needed.
     """
 
     X: Matrix
     target: Target
-    strata: Codes
     weights: Array
     row_hashes: hashing.Hashes
     originals: DataSet | None = None
     positions: Codes | None = None
 
     @classmethod
-    def of(
-        cls,
-        X: Matrix,
-        target: Target,
-        strata: Codes,
-        weights: Array,
-    ) -> DataSet:
+    def of(cls, X: Matrix, target: Target, weights: Array) -> DataSet:
         """Return the rows of positive weight."""
         kept = weights > 0.0
         if not kept.all():
             X = X[kept]
             target = target[kept]
-            strata = strata[kept]
             weights = weights[kept]
         return cls(
             X,
             target=target,
-            strata=strata,
             weights=weights,
             row_hashes=hashing.fingerprint(X),
         )
+
+    @property
+    def strata(self) -> Codes:
+        """The part of each row, its class if it has one: splits hold out a share of each part."""
+        if self.target.dtype.kind == "i":
+            return self.target
+        return np.zeros(len(self.target), dtype=np.intp)
 
     def canonical(self, keeps_originals: bool = False) -> DataSet:
         """Return the rows sorted by fingerprint, target and weight, with equal rows merged.
@@ -114,7 +112,6 @@ class DataSet:
         return DataSet(
             X=self.X[at] if is_sparse(self.X) else _kernels.take_rows(self.X, at),
             target=self.target[at],
-            strata=self.strata[at],
             weights=self.weights[at],
             row_hashes=self.row_hashes[at],
         )
@@ -199,12 +196,7 @@ class Labelled(NamedTuple):
     weights: Array
 
     def data(self) -> DataSet:
-        return DataSet.of(
-            self.X,
-            self.codes,
-            self.codes,
-            self.weights,
-        )
+        return DataSet.of(self.X, self.codes, self.weights)
 
 
 def _check_rows(
@@ -283,15 +275,10 @@ def check_data(
     n_rows = len(kept) + uncounted.shape[0]
     is_other = np.ones(n_rows, dtype=bool)
     is_other[kept] = False
-    given = DataSet.of(
-        X,
-        target,
-        task.strata(target),
-        counts,
-    )
+    given = DataSet.of(X, target, counts)
     checks.warn_of_shares(given.weights.sum(), len(given.weights))
     task, target = task.present(given.target)
-    given = replace(given, target=target, strata=task.strata(target))
+    given = replace(given, target=target)
     held_out = None
     if X_val is not None:
         X_val, target, counts = _check_rows(
@@ -302,13 +289,7 @@ def check_data(
             task.read_again,
             is_training=False,
         )
-        rows = DataSet.of(
-            X_val,
-            target,
-            task.strata(target),
-            counts,
-        )
-        held_out = rows.canonical(keeps_originals)
+        held_out = DataSet.of(X_val, target, counts).canonical(keeps_originals)
     train = given.canonical(keeps_originals)
     return Data(
         task.learned(train.target, train.weights),

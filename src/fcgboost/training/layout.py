@@ -79,7 +79,7 @@ def judge_of(
         data = rows()
         X = device.put(data.X) if device.is_torch else data.X
         decision = decision_of([member], X, n_threads)
-        return HeldOut(to_numpy(decision), data.target, task.weights(data.strata, data.weights))
+        return HeldOut(to_numpy(decision), data.target, task.weights(data.target, data.weights))
 
     return Judge(weight, predicted)
 
@@ -273,7 +273,7 @@ def lay_out(
         settings,
         dictionary=dictionary,
         train=rows,
-        weights=task.weights(train.strata, train.weights),
+        weights=task.weights(train.target, train.weights),
     )
     layout = MemoryLayout(
         design=design,

@@ -515,8 +515,8 @@ def _users(data: Data, splits: Sequence[Split], key: int) -> MemoryRows:
                 "members are judged by rows that they have not seen."
             )
         part = Split(_among(data.kept, train, data.n_rows), _among(data.kept, test, data.n_rows))
-        strata = data.given.strata[part.train]
-        data.task.check_part(strata, f"The training part of fold {number}")
+        target = data.given.target[part.train]
+        data.task.check_part(target, f"The training part of fold {number}")
         others = _among(data.others, test, data.n_rows)
         if len(part.test):
             mapped.append(part)

@@ -79,11 +79,7 @@ class Task(ABC):
         """The number of decision values of a row."""
 
     @abstractmethod
-    def strata(self, target: Target) -> Codes:
-        """Return the part of each row; splits hold out a share of each part."""
-
-    @abstractmethod
-    def weights(self, strata: Codes, weights: Array) -> Array:
+    def weights(self, target: Target, weights: Array) -> Array:
         """Return the weights of rows in the loss."""
 
     @abstractmethod
@@ -91,7 +87,7 @@ class Task(ABC):
         """Return what each output of the loop fits."""
 
     @abstractmethod
-    def check_part(self, strata: Codes, name: str) -> None:
+    def check_part(self, target: Target, name: str) -> None:
         """Raise a ValueError if a training part lacks rows that it needs."""
 
     @abstractmethod
@@ -201,17 +197,14 @@ class Classification(Task):
     def n_outputs(self) -> int:
         return 1 if len(self.classes) == 2 else len(self.classes)
 
-    def strata(self, target: Target) -> Codes:
-        return target
-
-    def weights(self, strata: Codes, weights: Array) -> Array:
-        return np.asarray(weights * self.per_class[strata])
+    def weights(self, target: Target, weights: Array) -> Array:
+        return np.asarray(weights * self.per_class[target])
 
     def targets(self, target: Target) -> list[Array]:
         return make_targets(target, len(self.classes))
 
-    def check_part(self, strata: Codes, name: str) -> None:
-        counts = np.bincount(strata, minlength=len(self.classes))
+    def check_part(self, target: Target, name: str) -> None:
+        counts = np.bincount(target, minlength=len(self.classes))
         missing = self.classes[counts == 0].tolist()
         if missing:
             raise ValueError(
@@ -317,17 +310,14 @@ class Regression(Task):
     def n_outputs(self) -> int:
         return 1
 
-    def strata(self, target: Target) -> Codes:
-        return np.zeros(len(target), dtype=np.intp)
-
-    def weights(self, strata: Codes, weights: Array) -> Array:
+    def weights(self, target: Target, weights: Array) -> Array:
         return weights
 
     def targets(self, target: Target) -> list[Array]:
         return [self.standard(target)]
 
-    def check_part(self, strata: Codes, name: str) -> None:
-        if not len(strata):
+    def check_part(self, target: Target, name: str) -> None:
+        if not len(target):
             raise ValueError(f"{name} has no row of positive weight: give it some.")
 
     def attributes(self, link: PowerLink | None) -> dict[str, object]:

@@ -91,7 +91,6 @@ def _joined(parts: Sequence[DataSet]) -> DataSet:
     return DataSet(
         X=stack_rows([part.X for part in parts]),
         target=np.concatenate([part.target for part in parts]),
-        strata=np.concatenate([part.strata for part in parts]),
         weights=np.concatenate([part.weights for part in parts]),
         row_hashes=np.concatenate([part.row_hashes for part in parts]),
     )

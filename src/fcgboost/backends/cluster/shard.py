@@ -128,7 +128,7 @@ class Partition:
     def set_classes(self, classes: ClassLabels) -> hashing.Digest:
         """Replace labels by codes and put the rows in canonical order; return their digest."""
         codes = np.searchsorted(classes, self._labels)[self._data.strata]
-        self._hold(replace(self._data, target=codes, strata=codes).canonical(), classes)
+        self._hold(replace(self._data, target=codes).canonical(), classes)
         return self._data.digest()
 
     def class_totals(self, n_classes: int) -> Array:
@@ -166,7 +166,7 @@ class Partition:
     def moments(self, task: Task, medians: Array | None, limits: Limits | None) -> Moments:
         data = self._laid
         filled = replace(data, X=data.imputed(medians))
-        return moments_of(filled.within(limits).X, task.weights(data.strata, data.weights))
+        return moments_of(filled.within(limits).X, task.weights(data.target, data.weights))
 
     def ends(self, columns: Flags) -> list[list[Array]]:
         return extreme_values(self._laid.X, columns)
@@ -187,7 +187,7 @@ class Partition:
         """Lay a dictionary over the rows."""
         data = self._laid.within(limits)
         dictionary.check_rows(data.X)
-        weights = task.weights(data.strata, data.weights)
+        weights = task.weights(data.target, data.weights)
         options = (standardize, budget, n_threads)
         self._laid = replace(data, weights=weights)
         self._data = self._laid
@@ -402,7 +402,7 @@ class Partition:
     def predicted(self, model: Model) -> tuple[list[Array], list[Codes], list[Array]]:
         """Return the decision values, the classes and the weights of the rows."""
         data = self._laid
-        return [np.asarray(model.decision(data.X))], [data.strata], [data.weights]
+        return [np.asarray(model.decision(data.X))], [data.target], [data.weights]
 
 
 class Partitions(NamedTuple):
