@@ -171,6 +171,13 @@ class Members(tuple[Member, ...]):
         return sum_of(summands)
 
 
+def of_fold(members: Sequence[Member], fold: int, n_folds: int) -> list[Member]:
+    """Return the members that know nothing of a fold's rows, with weights that sum to one."""
+    chosen = members[fold::n_folds]
+    total = sum(member.weight for member in chosen)
+    return [replace(member, weight=member.weight / total) for member in chosen]
+
+
 def decision_of(members: Sequence[Member], X: Matrix, n_jobs: int | None = 1) -> Matrix:
     """Return the weighted sum of the members' decision values at checked rows.
 

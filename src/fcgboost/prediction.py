@@ -21,6 +21,7 @@ from fcgboost import checks
 from fcgboost.arrays import (
     Array,
     ClassLabels,
+    Flags,
     Labels,
     Matrix,
     Rows,
@@ -36,11 +37,12 @@ from fcgboost.calibration import (
     labels_of,
     probabilities_of,
 )
+from fcgboost.conformal import HeldOutErrors
 from fcgboost.files import write_whole
 from fcgboost.findings import Finding
 from fcgboost.greedy.path import Trace
 from fcgboost.losses import Loss
-from fcgboost.members import Member, Members, decision_of, staged_decision_of
+from fcgboost.members import Member, Members, decision_of, of_fold, staged_decision_of
 from fcgboost.model import Model
 from fcgboost.names import NAMES, PRESET_NAMES, make_part
 from fcgboost.stopping import Status
@@ -62,6 +64,7 @@ OUT_OF_FOLD = (
     "oof_score_",
     "label_quality_",
     "_judged_labels_",
+    "_errors_",
 )
 # Where a member has what an attribute of the estimator is for a single path.
 _OF_MEMBERS = {
@@ -93,6 +96,8 @@ class BaseFCGBoost(BaseEstimator, ABC):
     _loss_: Loss
     # A few training rows, for feature_importances_ and explanations.
     _sample_: Matrix | None = None
+    #: How wrong predictions for held-out rows are.
+    _errors_: HeldOutErrors | None = None
     #: How the columns of a table are read; None if all are plain numbers.
     _table_columns_: tuple[Column, ...] | None = None
     #: What the model file said.
@@ -361,6 +366,32 @@ class BaseFCGBoost(BaseEstimator, ABC):
         members = self._fitted()
         return self._flat(decision_of(members, checks.check_rows(self, X), self.n_jobs))
 
+    def _by_fold(self, X: Rows, alpha: float) -> tuple[HeldOutErrors, list[Array]]:
+        """Return the errors of held-out rows, and what the members of each fold decide."""
+        members = self._fitted()
+        checks.check_number(
+            "alpha",
+            alpha,
+            0,
+            strict=True,
+        )
+        if alpha >= 1.0:
+            raise ValueError(f"alpha must be less than 1, got {alpha!r}.")
+        errors = self._errors_
+        if errors is None:
+            raise ValueError(
+                "There are no errors of held-out rows to tell how far off predictions are: fit "
+                "with cv, for example cv=5, or with X_val and y_val."
+            )
+        X = checks.to_host(checks.check_rows(self, X))
+        n_folds = len(errors.errors)
+        parts = (
+            [of_fold(members, fold, n_folds) for fold in range(n_folds)]
+            if errors.are_folds
+            else [members]
+        )
+        return errors, [decision_of(part, X, self.n_jobs) for part in parts]
+
     def _has_path(self) -> bool:
         return all(member.has_path for member in self._fitted())
 
@@ -437,6 +468,26 @@ class ClassifierPredictions(ClassifierMixin, BaseFCGBoost):
         decision = now._decision(X)
         return in_kind(now._probabilities_of(decision), X)
 
+    def predict_set(self, X: Rows, alpha: float = 0.1) -> Flags:
+        """Return which classes may be true of each row, by the errors of held-out rows.
+
+        The sets hold the label with probability about 1 - alpha over rows like those of the fit, at
+        least 1 - 2 alpha where members of folds are averaged (CV+; Romano, Sesia and Candes 2020).
+        That ridge, steps and weights are chosen on the same rows is not in the theory. Sets may be
+        empty. Labels are those given, whatever `label_noise` is.
+
+        Parameters
+        ----------
+        X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
+        alpha : float, default=0.1
+
+        Returns
+        -------
+        ndarray of bool of shape (n_samples, n_classes)
+        """
+        errors, decisions = twin_of(self)._by_fold(X, alpha)
+        return errors.classes(decisions, alpha)
+
     def labels_of(self, decision: Array) -> ClassLabels:
         """Return the classes that decision values predict, as `predict` of their rows does."""
         self._fitted()
@@ -505,6 +556,28 @@ class RegressorPredictions(RegressorMixin, BaseFCGBoost):
         """
         now = twin_of(self)
         return in_kind(now._loss_.inverse_link(now._decision(X)), X)
+
+    def predict_interval(self, X: Rows, alpha: float = 0.1) -> Array:
+        """Return an interval for y of each row, by the errors of held-out rows.
+
+        The intervals hold y with probability about 1 - alpha over rows like those of the fit, at
+        least 1 - 2 alpha where members of folds are averaged (CV+; Barber, Candes, Ramdas and
+        Tibshirani 2021). That ridge, steps and weights are chosen on the same rows is not in the
+        theory. Ends are infinite where there are fewer than 1 / alpha - 1 rows.
+
+        Parameters
+        ----------
+        X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
+        alpha : float, default=0.1
+
+        Returns
+        -------
+        ndarray of shape (n_samples, 2)
+        """
+        now = twin_of(self)
+        errors, decisions = now._by_fold(X, alpha)
+        centres = [now._loss_.inverse_link(decision[:, 0]) for decision in decisions]
+        return errors.interval(centres, alpha)
 
     def score(self, X: Rows, y: Labels, sample_weight: Weights = None) -> float:
         """Return R^2, the share of the variance that is explained."""

@@ -18,7 +18,7 @@ from scipy.optimize import minimize_scalar
 from fcgboost import hashing, threads
 from fcgboost.arrays import Array
 from fcgboost.calibration import HeldOut
-from fcgboost.members import Member
+from fcgboost.members import Member, of_fold
 from fcgboost.stopping import Status
 from fcgboost.training.fit import Fit
 from fcgboost.training.layout import FitRows, Layout
@@ -56,9 +56,7 @@ class CrossFit:
         """Return members that know nothing of a split's rows, with weights that sum to one."""
         if not self.is_average:
             return list(self.members)
-        members = self.members[split :: len(self.held_out)]
-        total = sum(member.weight for member in members)
-        return [replace(member, weight=member.weight / total) for member in members]
+        return of_fold(self.members, split, len(self.held_out))
 
 
 @dataclass(frozen=True)

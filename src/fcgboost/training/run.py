@@ -22,6 +22,7 @@ from fcgboost.calibration import (
     probabilities_of,
 )
 from fcgboost.checks import draw_key
+from fcgboost.conformal import HeldOutErrors
 from fcgboost.findings import (
     Finding,
 )
@@ -163,6 +164,8 @@ class Job:
         )
         link = self._link(result.held_out)
         attributes = self._attributes(result.members, result.layouts, link)
+        are_folds = result.is_average and self.rows.n_splits > 0
+        attributes["_errors_"] = self._errors(result.held_out, are_folds)
         attributes |= self._out_of_fold(result, link)
         return self._corrected(attributes, lambda: result.held_out)
 
@@ -208,8 +211,10 @@ class Job:
     def _of_trial(self, trial: Trial) -> dict[str, object]:
         """Return the fitted attributes of a single path."""
         member = trial.best_member()
-        link = self._link(trial.held_out(member))
+        held_out = trial.held_out(member)
+        link = self._link(held_out)
         attributes = self._attributes([member], [trial.layout], link)
+        attributes["_errors_"] = self._errors(held_out)
         state = replace(self.state, path=trial.traces[0], link=link)
         return attributes | {"_state_": state}
 
@@ -231,6 +236,12 @@ class Job:
             "_state_": self.state,
             "_k0_": theory_steps(self.rows.total_weight),
         }
+
+    def _errors(self, held_out: Sequence[HeldOut], are_folds: bool = False) -> HeldOutErrors | None:
+        """Return the errors of held-out rows, if there are any."""
+        if not held_out:
+            return None
+        return HeldOutErrors.of(list(map(self.rows.task.errors, held_out)), are_folds)
 
     def _corrected(
         self, attributes: dict[str, object], held_out: Callable[[], Sequence[HeldOut]]

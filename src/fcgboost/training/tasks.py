@@ -23,6 +23,7 @@ from fcgboost.calibration import (
     probabilities_of,
 )
 from fcgboost.checks import ClassWeight, check_labels, check_numbers, class_weights
+from fcgboost.conformal import error_of
 from fcgboost.designs.blocks import row_blocks
 from fcgboost.greedy.path import Trace
 from fcgboost.losses import Loss
@@ -97,6 +98,10 @@ class Task(ABC):
     @abstractmethod
     def out_of_fold(self, decision: Array) -> dict[str, Array]:
         """Return the fitted attribute for out-of-fold decision values of all rows given."""
+
+    @abstractmethod
+    def errors(self, held_out: HeldOut) -> tuple[Array, Array]:
+        """Return the errors of held-out rows, and their weights as given."""
 
     @abstractmethod
     def labels(self, target: Target) -> ClassLabels:
@@ -218,6 +223,11 @@ class Classification(Task):
     def out_of_fold(self, decision: Array) -> dict[str, Array]:
         return {"oof_decision_function_": decision[:, 0] if self.n_outputs == 1 else decision}
 
+    def errors(self, held_out: HeldOut) -> tuple[Array, Array]:
+        codes = held_out.target
+        weights = held_out.weights / self.per_class[codes]
+        return error_of(held_out.decision, codes), weights
+
     def labels(self, target: Target) -> ClassLabels:
         return np.asarray(self.classes[target])
 
@@ -324,13 +334,17 @@ class Regression(Task):
         return {}
 
     def out_of_fold(self, decision: Array) -> dict[str, Array]:
-        return {"oof_prediction_": decision[:, 0]}
+        return {"oof_prediction_": self.loss.inverse_link(decision[:, 0])}
+
+    def errors(self, held_out: HeldOut) -> tuple[Array, Array]:
+        predicted = self.loss.inverse_link(held_out.decision[:, 0])
+        return np.abs(held_out.target - predicted), held_out.weights
 
     def labels(self, target: Target) -> ClassLabels:
         return target
 
     def precomputed(self, decision: Array, link: PowerLink | None) -> BaseEstimator:
-        return PrecomputedRegressor(decision[:, 0])
+        return PrecomputedRegressor(self.loss.inverse_link(decision[:, 0]))
 
     def level_sums(self, bins: Codes, n_bins: int, rows: Any) -> tuple[Array, Array]:
         """Count a row of standard target z as 1 - z of one class and z of another.
