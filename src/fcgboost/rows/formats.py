@@ -23,7 +23,7 @@ from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 
 from fcgboost.rows import pages
-from fcgboost.rows.delimited import header_at, named, open_delimited
+from fcgboost.rows.delimited import UTF_16_MARKS, header_at, named, open_delimited
 from fcgboost.rows.limits import Source, explained
 from fcgboost.rows.memory import Memory
 from fcgboost.rows.packing import unpacked_size
@@ -121,13 +121,8 @@ max_bytes :
     with _seekable(path) as file:
         n_bytes = file.seek(0, 2)
         most = max_bytes or max(_DEFAULT_BYTES, _TIMES_FILE * n_bytes)
-        source = Source(
-            name,
-            most,
-            tell,
-            strict,
-            merge_spellings or memory.merges_spellings,
-        )
+        merges_spellings = merge_spellings or memory.merges_spellings
+        source = Source(name, most, tell, strict, merges_spellings)
         with explained(name):
             file.seek(0)
             is_packed = file.read(2) == b"\x1f\x8b"
@@ -147,12 +142,7 @@ max_bytes :
                 rows = _open_excel(source, file, dialect)
             else:
                 separator = "\t" if format == "tsv" else None
-                rows = open_delimited(
-                    source,
-                    text,
-                    separator,
-                    dialect,
-                )
+                rows = open_delimited(source, text, separator, dialect)
         yield rows
 
 
@@ -190,7 +180,7 @@ def _sniff(name: str, file: IO[bytes]) -> str:
             return format
     if head.startswith(b"PK\x03\x04") and re.search(rb"\[Content_Types\]|docProps/|xl/", head):
         return "xlsx"
-    if b"\0" in head and head[:2] not in (b"\xff\xfe", b"\xfe\xff"):
+    if b"\0" in head and not head.startswith(UTF_16_MARKS):
         raise ValueError(
             f"{name}: neither the name nor the first bytes tell the format. Known are "
             f"{', '.join(_SUFFIXES)}; text may be gzipped. Save an .xls workbook as .xlsx."
@@ -225,12 +215,7 @@ def _open_typed(source: Source, schema: pa.Schema, blocks: Blocks) -> RowFile:
         for column in metadata.get("columns", [])
         if column.get("pandas_type") == "categorical"
     ]
-    return RowFile(
-        source,
-        columns,
-        checked,
-        categories=tuple(categories),
-    )
+    return RowFile(source, columns, checked, categories=tuple(categories))
 
 
 def _parquet(source: Source, file: IO[bytes]) -> tuple[pa.Schema, Blocks]:
