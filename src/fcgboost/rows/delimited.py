@@ -21,7 +21,7 @@ from fcgboost.rows.limits import Source
 from fcgboost.rows.row_file import UNNAMED, RowFile
 from fcgboost.rows.texts import Dialect
 
-_SEPARATORS = ",;\t|"
+SEPARATORS = ",;\t|"
 _BLOCK = 2**20
 _LONGEST_HEADER = 2**24
 _N_SNIFFED = 50
@@ -32,10 +32,8 @@ _END = "\x1c"
 UTF_16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
-def open_delimited(
-    source: Source, file: IO[bytes], separator: str | None, dialect: Dialect
-) -> RowFile:
-    """Open a text file; without a separator, detect it."""
+def open_delimited(source: Source, file: IO[bytes], separators: str, dialect: Dialect) -> RowFile:
+    """Open a text file that one of the separators divides."""
     name = source.name
     encoding = _encoding_of(file, dialect)
 
@@ -47,7 +45,7 @@ def open_delimited(
 
     head = _read_head(name, opened(), encoding)
     likely = dialect.memory.separator
-    separator = separator or max(_SEPARATORS, key=lambda mark: (*_fit(head, mark), mark == likely))
+    separator = max(separators, key=lambda mark: (*_fit(head, mark), mark == likely))
     records = list(_records(head, separator))
     n_skipped = header_at(source, records) + 1
     columns = named(records[n_skipped - 1]) if records else []

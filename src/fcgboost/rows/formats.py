@@ -23,9 +23,9 @@ from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 
 from fcgboost.rows import pages
-from fcgboost.rows.delimited import UTF_16_MARKS, header_at, named, open_delimited
+from fcgboost.rows.delimited import SEPARATORS, UTF_16_MARKS, header_at, named, open_delimited
 from fcgboost.rows.limits import Source, explained
-from fcgboost.rows.memory import Memory
+from fcgboost.rows.memory import memory_of
 from fcgboost.rows.packing import unpacked_size
 from fcgboost.rows.row_file import TEXTS, Blocks, RowFile, size_of
 from fcgboost.rows.texts import Dialect
@@ -109,7 +109,7 @@ max_bytes :
     """
     path = Path(path)
     name = "standard input" if str(path) == _STANDARD_INPUT else str(path)
-    memory = Memory.of(like or {})
+    memory = memory_of(like or {})
     dialect = Dialect(
         encoding=encoding,
         decimal=decimal,
@@ -141,8 +141,8 @@ max_bytes :
             elif format == "xlsx":
                 rows = _open_excel(source, file, dialect)
             else:
-                separator = "\t" if format == "tsv" else None
-                rows = open_delimited(source, text, separator, dialect)
+                separators = "\t" if format == "tsv" else SEPARATORS
+                rows = open_delimited(source, text, separators, dialect)
         yield rows
 
 
@@ -235,13 +235,8 @@ def _parquet(source: Source, file: IO[bytes]) -> tuple[pa.Schema, Blocks]:
         for i in range(metadata.num_row_groups):
             group = metadata.row_group(i)
             source.check(group.total_byte_size)
-            n_bytes = 0
-            for column in map(group.column, range(group.num_columns)):
-                first = column.data_page_offset
-                start = min(first, column.dictionary_page_offset or first)
-                length = column.total_compressed_size if column.num_values else 0
-                n_bytes += pages.unpacked_size(file, start, length)
-            source.check(n_bytes)
+            columns = map(group.column, range(group.num_columns))
+            source.check(sum(_column_size(file, column) for column in columns))
         n_bytes = 64
         for name in wanted:
             dtype = schema.field(name).type
@@ -250,6 +245,14 @@ def _parquet(source: Source, file: IO[bytes]) -> tuple[pa.Schema, Blocks]:
         yield from opened.iter_batches(n_rows, columns=wanted)
 
     return schema, batches
+
+
+def _column_size(file: IO[bytes], column: Any) -> int:
+    """Return the bytes that a column of a group of rows fills."""
+    first = column.data_page_offset
+    start = min(first, column.dictionary_page_offset or first)
+    length = column.total_compressed_size if column.num_values else 0
+    return pages.unpacked_size(file, start, length)
 
 
 def _arrow(source: Source, file: IO[bytes]) -> tuple[pa.Schema, Blocks]:
@@ -380,13 +383,12 @@ def _open_svmlight(source: Source, file: IO[bytes], first_index: int | None) -> 
     if least < first:
         raise ValueError(f"{name} has the index 0, but the model's indices count from 1.")
     is_whole = (y == np.floor(y)).all()
-    labels = y.astype(np.int64) if is_whole else y
     shape = (len(y), max(X.shape[1] - first, 1))
     source.check(_PER_ENTRY * shape[1])
     return RowFile(
         source,
         matrix=sparse.csr_matrix((X.data, X.indices - first, X.indptr), shape=shape),
-        labels=labels,
+        labels=y.astype(np.int64) if is_whole else y,
         first_index=first,
         lines=lambda: lines,
     )

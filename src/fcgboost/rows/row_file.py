@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,6 @@ from scipy import sparse
 from fcgboost.arrays import ClassLabels, Flags, Rows
 from fcgboost.findings import Finding, alike, find_quantity, folded, show_alike
 from fcgboost.rows.limits import Source, explained
-from fcgboost.rows.memory import Memory
 from fcgboost.rows.texts import (
     Dialect,
     Strays,
@@ -180,15 +179,14 @@ class RowFile:
 
     def about(self) -> dict[str, Any]:
         """Return how the rows that were read are written, for ``open_rows(like=...)``."""
-        memory = Memory(
-            encoding=self.dialect.encoding,
-            separator=self.dialect.separator,
-            sheet=self.dialect.sheet,
-            first_index=self.first_index,
-            merges_spellings=self.source.merges_spellings,
-            columns=self.readings,
-        )
-        return asdict(memory)
+        return {
+            "encoding": self.dialect.encoding,
+            "separator": self.dialect.separator,
+            "sheet": self.dialect.sheet,
+            "first_index": self.first_index,
+            "merges_spellings": self.source.merges_spellings,
+            "columns": self.readings,
+        }
 
     def labels_in(self, column: pa.ChunkedArray) -> ClassLabels:
         """Return the labels of a batch as an array; those of a text file are strings."""
