@@ -10,7 +10,7 @@ from fcgboost.dictionaries import TreeDictionary
 from fcgboost.dictionaries.planes import LinearProfile
 from fcgboost.explanation import Explanation
 from fcgboost.plotting.contributions import cells_of, signed
-from fcgboost.report.models import Array, EvaluatedRows, FittedModel
+from fcgboost.report.models import Array, EvaluatedRows
 from fcgboost.wording import shortened
 
 #: Mistakes that are explained.
@@ -31,8 +31,9 @@ class Reasons:
     is_from_training: bool
 
 
-def find_reasons(model: FittedModel, evaluation: EvaluatedRows, row: int | None) -> Reasons | None:
+def find_reasons(evaluation: EvaluatedRows, row: int | None) -> Reasons | None:
     """Explain the worst mistakes and one row; None if it would take too long."""
+    model = evaluation.model
     classifier = model.classifier
     # Trees and linear atoms take next to no time.
     n_slow = 0
