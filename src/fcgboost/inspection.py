@@ -24,7 +24,6 @@ from fcgboost.dictionaries.union import FamilyAtoms
 from fcgboost.documents.columns import column_document
 from fcgboost.evaluation import TITLES
 from fcgboost.members import Member
-from fcgboost.model import by_family
 from fcgboost.prediction import BaseFCGBoost
 from fcgboost.stopping import Status
 from fcgboost.tables import Column
@@ -204,8 +203,7 @@ class Description:
         """Return the number of atoms of every family of the dictionaries."""
         counts: Counter[str] = Counter()
         for member in self.members:
-            model = member.model
-            for group in by_family(model.dictionary, model.atoms, len(model.scale)):
+            for group in member.model.by_family():
                 counts[dictionary_name(group.family)] += len(group.places)
         return dict(counts)
 
@@ -224,8 +222,7 @@ class Description:
         for owner, inputs in enumerate(self.inputs):
             model = self.members[owner].model
             numbers = np.flatnonzero(owners == owner)
-            atoms = model.atoms[wanted[numbers] - first]
-            for group in by_family(model.dictionary, atoms, len(model.scale)):
+            for group in model.by_family(wanted[numbers] - first):
                 phrases = self._describe(group, inputs, model.scale[group.inputs])
                 family = f"{dictionary_name(group.family)}: " if is_mixed else ""
                 for i, phrase in zip(numbers[group.places], phrases, strict=False):

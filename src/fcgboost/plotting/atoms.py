@@ -13,7 +13,7 @@ from fcgboost.arrays import to_numpy
 from fcgboost.dictionaries.planes import LinearProfile
 from fcgboost.dictionaries.union import FamilyAtoms
 from fcgboost.members import Member
-from fcgboost.model import Model, by_family
+from fcgboost.model import Model
 from fcgboost.plotting.base import Array
 
 Kind = Literal["centre", "hinge", "half-way line", "step"]
@@ -44,7 +44,7 @@ def atom_positions(members: Sequence[Member], points: Array) -> AtomPositions | 
     drawn = []
     for member in members:
         model = member.model
-        groups = by_family(model.dictionary, model.atoms, len(model.scale))
+        groups = model.by_family()
         if len(groups) > 1:
             return None
         drawn += [_positions(atoms, model, points) for atoms in groups]
