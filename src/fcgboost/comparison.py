@@ -22,7 +22,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 from threadpoolctl import threadpool_limits
 
-from fcgboost.evaluation import Score, evaluate
+from fcgboost.evaluation import evaluate
+from fcgboost.scores import Score
 
 __all__ = ["Comparison", "Row", "compare", "installed_methods"]
 

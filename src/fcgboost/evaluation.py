@@ -8,29 +8,29 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.stats import binomtest, norm, rankdata
+from scipy.stats import rankdata
+from sklearn.base import is_regressor
 
 from fcgboost.arrays import Array, ClassLabels, Codes, Flags, Rows
-from fcgboost.prediction import BaseFCGBoost
+from fcgboost.prediction import BaseFCGBoost, RegressorPredictions
+from fcgboost.residuals import ALPHA, RegressionEvaluation
+from fcgboost.scores import Z, Score, finite, mean_score, score_within, wilson
 from fcgboost.threads import cached
 from fcgboost.wording import shortened, text_table
 
 __all__ = [
     "Baseline",
     "Evaluation",
-    "Score",
     "evaluate",
     "log_losses",
     "margins_of",
     "predictions_of",
     "score_predictions",
-    "wilson",
 ]
 
 #: The scores and their display names.
 TITLES = {"accuracy": "accuracy", "auc": "AUC", "brier": "Brier score", "log_loss": "log-loss"}
 
-_Z = float(norm.ppf(0.975))
 #: The name of all labels that are not a class of the model.
 _OTHER = "(other)"
 #: With more classes, only the largest confusions are printed.
@@ -39,22 +39,6 @@ _MOST_CONFUSIONS = 10
 #: Names are cut at these lengths, in heads of columns and elsewhere.
 _WIDEST_HEAD = 10
 _LONGEST_NAME = 40
-
-
-@dataclass(frozen=True)
-class Score:
-    """A score and its 95 % interval."""
-
-    value: float
-    low: float
-    high: float
-
-    def __str__(self) -> str:
-        return f"{self.value:.4f} [{self.low:.4f}, {self.high:.4f}]"
-
-    def to_dict(self) -> dict[str, float | None]:
-        """Return the score for JSON; infinite ends are None."""
-        return {name: _finite(value) for name, value in vars(self).items()}
 
 
 class Baseline(NamedTuple):
@@ -167,8 +151,8 @@ class Evaluation:
             "scores": {name: score.to_dict() for name, score in self.scores.items()},
             "baseline": {"class": str(baseline.label), "accuracy": baseline.accuracy},
             "confusion": {"classes": self.names, "counts": self.confusion.tolist()},
-            "precision": dict(zip(self.names, map(_finite, self.precision), strict=False)),
-            "recall": dict(zip(self.names, map(_finite, self.recall), strict=False)),
+            "precision": dict(zip(self.names, map(finite, self.precision), strict=False)),
+            "recall": dict(zip(self.names, map(finite, self.recall), strict=False)),
         }
 
     def __str__(self) -> str:
@@ -214,28 +198,24 @@ def _share_text(share: float) -> str:
     return "-" if np.isnan(share) else f"{share:.3f}"
 
 
-def _finite(value: float) -> float | None:
-    """Return a number for JSON, which has neither NaN nor infinity."""
-    return float(value) if np.isfinite(value) else None
-
-
-def evaluate(model: Any, X: Rows, y: ArrayLike) -> Evaluation:
-    """Evaluate a fitted classifier on labelled rows.
+def evaluate(model: Any, X: Rows, y: ArrayLike) -> Evaluation | RegressionEvaluation:
+    """Evaluate a fitted classifier or regressor on labelled rows.
 
     Parameters
     ----------
-    model : fitted classifier
-        A classifier of this package or of scikit-learn, or a pipeline that ends in one.
+    model : fitted classifier or regressor
+        One of this package or of scikit-learn, or a pipeline that ends in one.
     X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
         The rows to predict.
     y : array-like of shape (n_samples,)
-        Their labels.
+        Their labels, or numbers.
 
     Returns
     -------
-    Evaluation
-        Its scores are "accuracy"; "auc" if the classifier has probabilities or decision values;
-        "brier" and "log_loss" if it has probabilities.
+    Evaluation, or RegressionEvaluation
+        Scores of a classifier are "accuracy"; "auc" if it has probabilities or decision values;
+        "brier" and "log_loss" if it has probabilities. Those of a regressor are "r2", "rmse" and
+        "mae".
 
     Examples
     --------
@@ -251,6 +231,8 @@ def evaluate(model: Any, X: Rows, y: ArrayLike) -> Evaluation:
     >>> evaluation.confusion.shape
     (2, 2)
     """
+    if is_regressor(model):
+        return _evaluate_regressor(model, X, np.asarray(y, dtype=np.float64))
     if isinstance(model, BaseFCGBoost):  # one pass over the rows
         return Evaluation.from_decision(model, np.asarray(model.decision_function(X)), y)
     has_proba = hasattr(model, "predict_proba")  # not for every SVC
@@ -262,6 +244,25 @@ def evaluate(model: Any, X: Rows, y: ArrayLike) -> Evaluation:
         labels=np.ravel(model.predict(X)),
         decision=np.asarray(model.decision_function(X)) if has_decision else None,
         proba=np.asarray(model.predict_proba(X)) if has_proba else None,
+    )
+
+
+def evaluation_of(
+    model: BaseFCGBoost, decision: Array, y: ArrayLike
+) -> Evaluation | RegressionEvaluation:
+    """Evaluate a fitted model of this package, given its decision values."""
+    if isinstance(model, RegressorPredictions):
+        return RegressionEvaluation(np.asarray(y), model.predictions_of(decision))
+    return Evaluation.from_decision(model, decision, y)
+
+
+def _evaluate_regressor(model: Any, X: Rows, y: Array) -> RegressionEvaluation:
+    """Evaluate a fitted regressor, one of this package with its intervals if it has any."""
+    has_intervals = isinstance(model, RegressorPredictions) and model.has_intervals
+    return RegressionEvaluation(
+        y,
+        np.ravel(model.predict(X)),
+        model.predict_interval(X, alpha=ALPHA) if has_intervals else None,
     )
 
 
@@ -343,9 +344,9 @@ def score_predictions(
     if proba is None:
         return scores
     p = np.asarray(proba, dtype=np.float64)
-    scores["brier"] = _mean(((p - truth) ** 2).sum(axis=1) / 2.0, 1.0)
+    scores["brier"] = mean_score(((p - truth) ** 2).sum(axis=1) / 2.0, 1.0)
     of_truth = np.where(truth, p, 0.0).sum(axis=1)
-    scores["log_loss"] = _mean(log_losses(of_truth), np.inf)
+    scores["log_loss"] = mean_score(log_losses(of_truth), np.inf)
     return scores
 
 
@@ -373,27 +374,6 @@ def log_losses(of_truth: ArrayLike) -> Array:
     return np.asarray(-np.log(np.clip(p, least, 1.0 - least)))
 
 
-def wilson(n_hits: float, n: float) -> Score:
-    """Return a share with Wilson's interval."""
-    share = n_hits / n
-    interval = binomtest(round(n_hits), round(n)).proportion_ci(method="wilson")
-    # At 0 or 1 one end is exact, up to rounding.
-    low = min(share, float(interval.low))
-    high = max(share, float(interval.high))
-    return Score(share, low, high)
-
-
-def _mean(values: Array, largest: float) -> Score:
-    value = float(values.mean())
-    half = _Z * float(values.std(ddof=1)) / len(values) ** 0.5 if len(values) > 1 else np.inf
-    return _within(value, half, largest)
-
-
-def _within(value: float, half: float, largest: float = 1.0) -> Score:
-    """Return a score with an interval around it, within what is possible."""
-    return Score(value, max(0.0, value - half), min(largest, value + half))
-
-
 def _auc(truth: Flags, values: Array) -> Score | None:
     """Average the areas of all classes that have a curve.
 
@@ -411,13 +391,13 @@ def _auc(truth: Flags, values: Array) -> Score | None:
         return None
     value = float(np.mean([area for area, _ in curves]))
     influence = np.mean([influence for _, influence in curves], axis=0)
-    half = _Z * float(np.linalg.norm(influence)) / len(truth)
+    half = Z * float(np.linalg.norm(influence)) / len(truth)
     if half == 0.0:
         # A perfect ranking of few rows is not certain: use the interval of as many hits.
         n = int(n_rarer[n_rarer > 0].min())
         hits = wilson(value * n, n)
         return Score(value, hits.low, hits.high)
-    return _within(value, half)
+    return score_within(value, half)
 
 
 def _area(is_positive: Flags, scores: Array) -> tuple[float, Array]:

@@ -86,17 +86,22 @@ def find_alike(texts: Iterable[object], column: str | None = None) -> list[Findi
     return [Finding(what, text[0].upper() + text[1:], columns)]
 
 
-def find_quantity(labels: ClassLabels, n_rows: int) -> list[Finding]:
-    """Say that the distinct labels of so many rows look like a quantity."""
+def is_quantity(labels: ClassLabels, n_rows: int) -> bool:
+    """Whether the distinct labels of so many rows look like a quantity."""
     n = len(labels)
     is_many = n > _MANY_CLASSES or n > max(_SOME_CLASSES, n_rows / _ROWS_OF_CLASS)
-    if labels.dtype.kind not in "iuf" or not is_many:
+    return labels.dtype.kind in "iuf" and is_many
+
+
+def find_quantity(labels: ClassLabels, n_rows: int) -> list[Finding]:
+    """Say that the distinct labels of so many rows look like a quantity."""
+    if not is_quantity(labels, n_rows):
         return []
     return [
         Finding(
             "quantity",
-            f"The target has {n:,} different numbers, so it looks like a quantity. fcgboost "
-            "predicts classes: cut it into a few first.",
+            f"The target has {len(labels):,} different numbers, so it looks like a quantity, which "
+            "FCGBoostRegressor predicts.",
         )
     ]
 

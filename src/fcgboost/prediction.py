@@ -548,6 +548,12 @@ class ClassifierPredictions(ClassifierMixin, BaseFCGBoost):
 class RegressorPredictions(RegressorMixin, BaseFCGBoost):
     """The methods of fitted regressors."""
 
+    @property
+    def has_intervals(self) -> bool:
+        """Whether held-out rows tell how far off predictions are."""
+        self._fitted()
+        return self._errors_ is not None
+
     def predict(self, X: Rows) -> Array | Tensor:
         """Return the predicted number for each row.
 

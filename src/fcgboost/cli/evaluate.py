@@ -6,12 +6,13 @@ import argparse
 
 from fcgboost.cli import arguments, console
 
-HELP = "score a model: accuracy, log-loss, confusion matrix"
+HELP = "score a model: accuracy, log-loss, confusion matrix; errors of numbers"
 USAGE = "MODEL DATA [--target COL] [options]"
 TEXT = f"""\
 Score a model on a table: accuracy, AUC, Brier score and log-loss with 95 %
 intervals, the baseline (the most frequent class), and the confusion matrix with the
-precision and recall of every class.
+precision and recall of every class. Of numbers: R², the root mean squared error and
+the mean absolute error.
 
 {arguments.FORMATS}
 The file may be larger than memory. Rows without a target are skipped.
@@ -33,7 +34,7 @@ def run(options: argparse.Namespace) -> None:
     import numpy as np
 
     from fcgboost.cli.inputs import open_for
-    from fcgboost.evaluation import Evaluation
+    from fcgboost.evaluation import evaluation_of
     from fcgboost.io import load_model
     from fcgboost.rows.batches import Lost, labelled_batches
 
@@ -53,7 +54,7 @@ def run(options: argparse.Namespace) -> None:
             truths.append(batch.y)
             decisions.append(batch.decision)
     y = np.concatenate(truths)
-    evaluation = Evaluation.from_decision(model, np.concatenate(decisions), y)
+    evaluation = evaluation_of(model, np.concatenate(decisions), y)
     if options.json:
         facts = {**vars(lost), "unknown_labels": sorted(lost.unknown_labels)}
         console.print_json({"n_rows": len(y), **evaluation.to_dict(), **facts})

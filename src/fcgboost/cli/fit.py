@@ -12,19 +12,20 @@ from typing import TYPE_CHECKING, Any
 from fcgboost import __version__
 from fcgboost.cli import arguments, console
 from fcgboost.names import NAMES
-from fcgboost.wording import count
+from fcgboost.wording import count, number
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from fcgboost import FCGBoostClassifier
+    from fcgboost.cli.training import Estimator
     from fcgboost.evaluation import Evaluation
+    from fcgboost.residuals import RegressionEvaluation
 
-HELP = "fit a classifier to a table"
+HELP = "fit a classifier or a regressor to a table"
 USAGE = "DATA --target COL [options]"
 TEXT = f"""\
-Fit a classifier to a table and write it to a model file.
+Fit a classifier, or a regressor if the target is a quantity, and write it to a file.
 
 {arguments.FORMATS}
 Columns may hold numbers, categories, dates and text, and values may be missing. A
@@ -34,6 +35,7 @@ about a tenth of the size; the paper's families (gauss, relu, ...) make sparse o
 examples:
   fcgboost fit customers.csv --target churned
   fcgboost fit customers.csv --target churned --dictionary compact --test-out test.csv
+  fcgboost fit houses.csv --target price --loss absolute_error
   fcgboost fit kunden.csv --target aktiv --encoding cp1252 --thousands . --dayfirst
   fcgboost fit a1a.svm --dictionary gauss --set dictionary__width=2.5 --set l2=0.01
 """
@@ -59,10 +61,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     arguments.add_choice(
         parser,
+        "--task",
+        ("classification", "regression"),
+        "whether classes or numbers are predicted (default: what the target looks like)",
+    )
+    arguments.add_choice(
+        parser,
         "--loss",
         sorted(NAMES["loss"]),
-        "the loss to minimise (default: %(default)s)",
-        "squared_hinge",
+        "the loss to minimise (default: squared_hinge, or for numbers squared_error)",
     )
     arguments.add_fit(parser)
     parser.add_argument(
@@ -83,8 +90,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Fit, score, save, print."""
+    from fcgboost import FCGBoostClassifier, FCGBoostRegressor
     from fcgboost.cli import inputs, outputs, training
-    from fcgboost.evaluation import Evaluation
+    from fcgboost.evaluation import evaluate
     from fcgboost.io import save_model
     from fcgboost.rows import ColumnError, write_rows
 
@@ -92,27 +100,35 @@ def run(options: argparse.Namespace) -> None:
 
     files = [options.out, options.test_out]
     outputs.check_outputs(files, [options.data], tables=[options.test_out])
-    classifier = training.make_classifier(
-        options,
-        dictionary=options.dictionary,
-        loss=options.loss,
+    X, y, reading = inputs.read_labelled(
+        options, dict(options.set).get("categorical_features", "from_dtype")
     )
-    X, y, reading = inputs.read_labelled(options, classifier.categorical_features)
+    given = {"dictionary": options.dictionary}
+    if options.loss is not None:
+        given["loss"] = options.loss
+    estimator: training.Estimator
+    if training.is_regression(y, options.task):
+        y = training.as_numbers(y)
+        estimator = training.make(FCGBoostRegressor, options, **given)
+        parts = training.split_numbers(X, y, options)
+    else:
+        estimator = training.make(FCGBoostClassifier, options, **given)
+        training.name_classes(estimator, y)
+        parts = training.split(X, y, options)
+    X_train, X_test, y_train, y_test = parts
     if options.test_out is not None and reading["first_index"] is not None:
         raise ValueError(
             f"{options.test_out} cannot be written: the rows of {options.data} are sparse."
         )
-    training.name_classes(classifier, y)
-    X_train, X_test, y_train, y_test = training.split(X, y, options)
     start = time.perf_counter()
     try:
-        model, ending = training.train(classifier, X_train, y_train)
+        model, ending = training.train(estimator, X_train, y_train)
         for note in model.notes_:
             console.note(note)
-        evaluation = Evaluation.from_decision(model, model.decision_function(X_test), y_test)
+        evaluation = evaluate(model, X_test, y_test)
         if options.refit:
             console.note("Fitting again to all rows; the scores remain those of the first fit.")
-            model, ending = training.train(classifier, X, y)
+            model, ending = training.train(estimator, X, y)
             y_train = y
     except ColumnError as error:
         raise ValueError(f"{options.data}: {error}") from None
@@ -121,7 +137,7 @@ def run(options: argparse.Namespace) -> None:
         "target": options.target,
         "data": {
             "file": options.data.name,
-            **_describe_labels(y_train),
+            **_describe_target(model, y_train),
             "reading": reading,
         },
         "test": {"n_samples": len(y_test), **{key: test[key] for key in ("scores", "baseline")}},
@@ -151,15 +167,20 @@ def run(options: argparse.Namespace) -> None:
         )
 
 
-def _describe_labels(y: NDArray[np.generic]) -> dict[str, Any]:
+def _describe_target(model: Estimator, y: NDArray[np.generic]) -> dict[str, Any]:
     import numpy as np
 
+    from fcgboost import FCGBoostRegressor
+
+    if isinstance(model, FCGBoostRegressor):
+        quartiles = np.quantile(y, np.linspace(0.0, 1.0, 5))
+        return {"n_samples": len(y), "quartiles": quartiles.tolist()}
     classes, counts = np.unique(y, return_counts=True)
     class_counts = dict(zip(map(str, classes.tolist()), counts.tolist(), strict=True))
     return {"n_samples": len(y), "class_counts": class_counts}
 
 
-def _describe_model(model: FCGBoostClassifier, out: Path) -> dict[str, Any]:
+def _describe_model(model: Estimator, out: Path) -> dict[str, Any]:
     """Return how large a model is, and which parameters were given or chosen."""
     parameters = {
         "dictionary": str(model.dictionary),
@@ -185,16 +206,15 @@ def _describe_model(model: FCGBoostClassifier, out: Path) -> dict[str, Any]:
 
 def _print(
     options: argparse.Namespace,
-    model: FCGBoostClassifier,
-    evaluation: Evaluation,
+    model: Estimator,
+    evaluation: Evaluation | RegressionEvaluation,
     about: dict[str, Any],
 ) -> None:
     from fcgboost.inspection import ridge_of
 
     data = about["data"]
     ended = about["ended"]
-    classes = ", ".join(f"{name} ({n:,})" for name, n in data["class_counts"].items())
-    console.say(f"Fitted {model.n_atoms_} atoms to {data['n_samples']:,} rows: {classes}.")
+    console.say(f"Fitted {model.n_atoms_} atoms to {data['n_samples']:,} rows: {_spread(data)}.")
     ridge = ridge_of(model.members_)
     console.say(f"Dictionary {model.dictionary}, loss {model.loss}, ridge penalty {ridge}.")
     description = model.describe()
@@ -210,3 +230,11 @@ def _print(
     if options.test_out is not None:
         following = f"report {options.out} {options.test_out}"
     console.say(f"Next: fcgboost {following}")
+
+
+def _spread(data: dict[str, Any]) -> str:
+    """Return how many rows each class has, or what the quartiles of numbers are."""
+    if "class_counts" in data:
+        return ", ".join(f"{name} ({n:,})" for name, n in data["class_counts"].items())
+    least, low, middle, high, most = map(number, data["quartiles"])
+    return f"from {least} to {most}, half of them between {low} and {high}, median {middle}"

@@ -7,7 +7,7 @@ import time
 import warnings
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,23 +15,50 @@ from sklearn.base import clone
 from sklearn.model_selection import train_test_split
 from sklearn.utils import _safe_indexing
 
-from fcgboost import FCGBoostClassifier, Status, Step
+from fcgboost import FCGBoostClassifier, FCGBoostRegressor, Status, Step
 from fcgboost.cli import console
+from fcgboost.findings import is_quantity
 from fcgboost.wording import count, listed
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-def make_classifier(options: argparse.Namespace, **parameters: Any) -> FCGBoostClassifier:
-    """Return the classifier that the options describe, and parameters."""
-    classifier = FCGBoostClassifier(
+Estimator = FCGBoostClassifier | FCGBoostRegressor
+E = TypeVar("E", FCGBoostClassifier, FCGBoostRegressor)
+
+
+def make(estimator: type[E], options: argparse.Namespace, **parameters: Any) -> E:
+    """Return the estimator that the options describe, and parameters."""
+    made = estimator(
         **parameters,
         time_limit=options.time_limit,
         random_state=options.seed,
         keep_columns=options.keep_column or None,
     )
-    return classifier.set_params(**dict(options.set))
+    return made.set_params(**dict(options.set))
+
+
+def is_regression(y: NDArray[np.generic], task: str | None) -> bool:
+    """Whether a target is a quantity, as an option says or its values suggest."""
+    if task is not None:
+        return task == "regression"
+    is_number = is_quantity(np.unique(y), len(y))
+    if is_number:
+        console.note(
+            "The target has many different numbers, so numbers are predicted. --task "
+            "classification takes them as classes."
+        )
+    return is_number
+
+
+def as_numbers(y: NDArray[np.generic]) -> NDArray[np.float64]:
+    """Return the target of a regression."""
+    if y.dtype.kind not in "biuf":
+        raise ValueError(
+            f"The target holds text such as {str(y[0])!r}: --task regression needs numbers."
+        )
+    return y.astype(np.float64)
 
 
 def name_classes(classifier: FCGBoostClassifier, y: NDArray[np.generic]) -> None:
@@ -41,6 +68,18 @@ def name_classes(classifier: FCGBoostClassifier, y: NDArray[np.generic]) -> None
         classes = {str(label): label for label in np.unique(y).tolist()}
         named = {classes.get(key, key): weight for key, weight in weights.items()}
         classifier.set_params(class_weight=named)
+
+
+def split_numbers(
+    X: pd.DataFrame, y: NDArray[np.float64], options: argparse.Namespace
+) -> list[Any]:
+    """Return rows to fit to and rows that are held out, and the targets of both."""
+    train, test = train_test_split(
+        np.arange(len(y)),
+        test_size=options.test_size,
+        random_state=options.seed,
+    )
+    return [_safe_indexing(X, train), _safe_indexing(X, test), y[train], y[test]]
 
 
 def split(X: pd.DataFrame, y: NDArray[np.generic], options: argparse.Namespace) -> list[Any]:
@@ -71,10 +110,10 @@ def split(X: pd.DataFrame, y: NDArray[np.generic], options: argparse.Namespace) 
 
 
 def train(
-    classifier: FCGBoostClassifier, X: pd.DataFrame, y: NDArray[np.generic], **of_rows: Any
-) -> tuple[FCGBoostClassifier, dict[str, object]]:
+    estimator: E, X: pd.DataFrame, y: NDArray[np.generic], **of_rows: Any
+) -> tuple[E, dict[str, object]]:
     """Fit a clone; return the model, whose findings name rows of the file, and why it stopped."""
-    classifier = clone(classifier)
+    estimator = clone(estimator)
 
     def watch(step: Step) -> None:
         progress = step.progress
@@ -85,28 +124,28 @@ def train(
     start = time.perf_counter()
     with warnings.catch_warnings(record=True) as caught, console.progress() as show:
         warnings.filterwarnings("always", message="Reading and checking the data")
-        classifier.set_callbacks(watch).fit(X, y, **of_rows)
-        classifier.set_callbacks()
+        estimator.set_callbacks(watch).fit(X, y, **of_rows)
+        estimator.set_callbacks()
     seconds = time.perf_counter() - start
     index = getattr(X, "index", None)  # of sparse rows there is none
-    classifier.findings_ = tuple(
+    estimator.findings_ = tuple(
         replace(finding, rows=() if index is None else tuple(sorted(index[list(finding.rows)])))
-        for finding in classifier.findings_
+        for finding in estimator.findings_
     )
     for warning in caught:
         console.note(str(warning.message))
-    statuses = [member.status for member in classifier.members_]
+    statuses = [member.status for member in estimator.members_]
     status = statuses[0]
     if Status.TIME_LIMIT in statuses:
         status = Status.TIME_LIMIT
     reason = status.value
-    is_chosen = "cv_results_" in vars(classifier) and classifier.max_iter == "auto"
+    is_chosen = "cv_results_" in vars(estimator) and estimator.max_iter == "auto"
     if is_chosen and status is not Status.TIME_LIMIT:
         reason = "The number of steps was chosen by held-out rows."
-    return classifier, {
+    return estimator, {
         "status": status.name.lower(),
         "reason": reason,
-        "steps": max(member.trace.n_steps for member in classifier.members_),
+        "steps": max(member.trace.n_steps for member in estimator.members_),
         "seconds": seconds,
-        "time_limit": classifier.time_limit,
+        "time_limit": estimator.time_limit,
     }

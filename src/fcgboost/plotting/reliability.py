@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.calibration import calibration_curve
 
 from fcgboost.colors import CLASS_COLORS, GREY
-from fcgboost.evaluation import wilson
+from fcgboost.scores import wilson
 from fcgboost.plotting import base
 from fcgboost.plotting.base import Array
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from fcgboost.evaluation import TITLES, Score
+from fcgboost.evaluation import TITLES
+from fcgboost.scores import Score
 from fcgboost.wording import fixed, shortened
 
 _THIN = "\N{NARROW NO-BREAK SPACE}"

@@ -57,7 +57,7 @@ def read_table(
         A CSV, TSV, Excel, Parquet, Arrow or svmlight file, text also gzipped; "-" is standard
         input.
     target : str or None, default=None
-        The column with the labels. Rows without a label are skipped.
+        The column to be predicted. Rows without a value there are skipped.
     drop : sequence of str, default=()
         Columns to leave out.
     categorical_features : default="from_dtype"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import pandas as pd
@@ -14,9 +14,10 @@ from scipy import sparse
 
 from fcgboost.arrays import Array, ClassLabels, Rows
 from fcgboost.findings import folded
-from fcgboost.prediction import BaseFCGBoost
+from fcgboost.prediction import BaseFCGBoost, ClassifierPredictions
 from fcgboost.rows.limits import explained
 from fcgboost.rows.row_file import RowFile, has_label, tell_unlabelled
+from fcgboost.rows.texts import Strays
 from fcgboost.tables import Column, NumberColumn
 from fcgboost.tables.cells import CellError, text_of
 from fcgboost.wording import listed
@@ -79,7 +80,7 @@ def model_batches(
     if rows.matrix is not None:
         rows.check_columns(keep)
         X = _with_features(rows, rows.matrix, model.n_features_in_)
-        yield Batch(X, model.decision_function(X), None)
+        yield Batch(X, np.asarray(model._decision(X)), None)
         return
     columns = columns_in(model, rows, target)
     names = [column.name for column in columns]
@@ -90,7 +91,7 @@ def model_batches(
         frame = frame.reindex(columns=names)
         try:
             X = _as_taken(model, columns, frame)
-            decision = model.decision_function(X)
+            decision = np.asarray(model._decision(X))
         except CellError as error:
             cell = f"row {n_done + error.row + 1}, column {error.column!r}"
             raise ValueError(f"{rows.name}, {cell}: {error.problem}") from None
@@ -161,48 +162,111 @@ def labelled_batches(
 
     A target of None is what the model was fitted to, if its file tells.
     """
-    spelled = folded if rows.source.merges_spellings else str
-    classes = {spelled(text_of(value)): value for value in model.classes_.tolist()}
-    unlabelled: list[int] = []
-    n_rows_seen = 0
     if rows.matrix is None:
         target = target_of(rows, target or model.about_.get("target"))
-    keep = [] if target is None else [target]
-    has_known = False
+    truth = (
+        _Classes.of(model, rows, lost)
+        if isinstance(model, ClassifierPredictions)
+        else _Numbers(Strays(rows.source))
+    )
+    unlabelled: list[int] = []
+    n_rows_seen = 0
     for batch in model_batches(
         model,
         rows,
         target=target,
-        keep=keep,
+        keep=[] if target is None else [target],
         n_rows=n_rows,
         with_unused=with_unused,
     ):
         with explained(rows.name):
-            y = rows.labels if batch.kept is None else rows.labels_in(batch.kept[target])
-            assert y is not None
+            y = truth.read(rows, target, batch)
             is_labelled = has_label(y)
             unlabelled += (n_rows_seen + np.flatnonzero(~is_labelled)).tolist()
             n_rows_seen += len(y)
             lost.rows_without_target = len(unlabelled)
-            codes, values = pd.factorize(y[is_labelled])
-            labels = [_class_of(value, classes, spelled) for value in values.tolist()]
-        strange = {text for text in map(text_of, labels) if spelled(text) not in classes}
-        lost.unknown_labels |= strange
-        has_known |= len(strange) < len(labels)
-        if labels:
-            dtype = object if strange else model.classes_.dtype
-            y = np.array(labels, dtype=dtype)[codes]
-            yield LabelledBatch(batch.X[is_labelled], batch.decision[is_labelled], y)
-    unknown = listed(sorted(lost.unknown_labels))
-    if not has_known:
-        raise ValueError(
-            f"No row of {rows.name} has a label that the model knows: found {unknown or 'none'}, "
-            f"expected {', '.join(classes)}."
-        )
+            labels = truth.known(y[is_labelled])
+        if len(labels):
+            yield LabelledBatch(batch.X[is_labelled], batch.decision[is_labelled], labels)
+    truth.check(rows, n_rows_seen - len(unlabelled))
     if lost.rows_without_target:
         tell_unlabelled(rows.source, unlabelled)
-    if unknown:
-        rows.source.tell(f"Labels that the model does not know count as errors: {unknown}.")
+    truth.tell(rows)
+
+
+@dataclass
+class _Numbers:
+    """What a regressor is judged by."""
+
+    strays: Strays
+
+    def read(self, rows: RowFile, target: str | None, batch: Batch) -> Array:
+        """Return the numbers of a batch; missing ones are NaN."""
+        if target is None:
+            return np.asarray(rows.labels, dtype=np.float64)
+        numbers = rows.numbers_in(target, batch.kept[target], self.strays)
+        self.strays.n_before += len(numbers)
+        return numbers
+
+    def known(self, y: Array) -> Array:
+        return y
+
+    def check(self, rows: RowFile, n_labelled: int) -> None:
+        """Raise a ValueError if there is nothing to judge by."""
+        if n_labelled == 0:
+            raise ValueError(f"No row of {rows.name} has a number as its target.")
+
+    def tell(self, rows: RowFile) -> None:
+        self.strays.tell()
+
+
+@dataclass
+class _Classes:
+    """What a classifier is judged by."""
+
+    lost: Lost
+    spelled: Callable[[str], str]
+    classes: dict[str, object]
+    dtype: np.dtype[Any]
+    has_known: bool = False
+
+    @classmethod
+    def of(cls, model: ClassifierPredictions, rows: RowFile, lost: Lost) -> Self:
+        spelled = folded if rows.source.merges_spellings else str
+        classes = {spelled(text_of(value)): value for value in model.classes_.tolist()}
+        return cls(lost, spelled, classes, model.classes_.dtype)
+
+    def read(self, rows: RowFile, target: str | None, batch: Batch) -> ClassLabels:
+        """Return the labels of a batch as the file has them."""
+        y = rows.labels if target is None else rows.labels_in(batch.kept[target])
+        assert y is not None
+        return y
+
+    def known(self, y: ClassLabels) -> ClassLabels:
+        """Return labels as classes, where they are; count the others."""
+        codes, values = pd.factorize(y)
+        labels = [_class_of(value, self.classes, self.spelled) for value in values.tolist()]
+        strange = {text for text in map(text_of, labels) if self.spelled(text) not in self.classes}
+        self.lost.unknown_labels |= strange
+        self.has_known |= len(strange) < len(labels)
+        if not labels:
+            return y
+        return np.array(labels, dtype=object if strange else self.dtype)[codes]
+
+    def check(self, rows: RowFile, n_labelled: int) -> None:
+        """Raise a ValueError if there is nothing to judge by."""
+        if not self.has_known:
+            unknown = listed(sorted(self.lost.unknown_labels))
+            raise ValueError(
+                f"No row of {rows.name} has a label that the model knows: found "
+                f"{unknown or 'none'}, expected {', '.join(self.classes)}."
+            )
+
+    def tell(self, rows: RowFile) -> None:
+        """Say which labels are no classes."""
+        if self.lost.unknown_labels:
+            unknown = listed(sorted(self.lost.unknown_labels))
+            rows.source.tell(f"Labels that the model does not know count as errors: {unknown}.")
 
 
 def target_of(rows: RowFile, target: object) -> str:

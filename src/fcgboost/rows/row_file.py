@@ -14,8 +14,8 @@ import pyarrow as pa
 from pyarrow import compute
 from scipy import sparse
 
-from fcgboost.arrays import ClassLabels, Flags, Rows
-from fcgboost.findings import Finding, alike, find_quantity, folded, show_alike
+from fcgboost.arrays import Array, ClassLabels, Flags, Rows
+from fcgboost.findings import Finding, alike, folded, is_quantity, show_alike
 from fcgboost.rows.limits import Source, explained
 from fcgboost.rows.texts import (
     Dialect,
@@ -27,7 +27,7 @@ from fcgboost.rows.texts import (
     merged,
     values_for,
 )
-from fcgboost.tables import Column
+from fcgboost.tables import Column, NumberColumn
 from fcgboost.tables.learning import Reading, wanted_kinds
 from fcgboost.tables.opening import closest
 from fcgboost.wording import shortened
@@ -87,11 +87,12 @@ class RowFile:
         drop: Sequence[str] = (),
         categorical_features: object = "from_dtype",
     ) -> tuple[Rows, ClassLabels | None]:
-        """Return the rows, and labels that a classifier can learn, which are None without a target.
+        """Return the rows, and what is to be predicted, which is None without a target.
 
         A column of text becomes what all of its fields are, or nearly all, unless it is listed as
-        a category. Labels become numbers if all of them are, else exactly the texts; rows whose
-        field is empty are skipped. Sparse rows have labels of their own.
+        a category. A target with many different numbers is a quantity, and read as other columns
+        are. Labels become numbers if all of them are, else exactly the texts; rows whose field is
+        empty are skipped. Sparse rows have labels of their own.
         """
         self.check_columns([*([] if target is None else [target]), *drop])
         X: Rows = self.matrix
@@ -106,7 +107,7 @@ class RowFile:
                 tell_unlabelled(self.source, np.flatnonzero(~is_labelled).tolist())
                 X = X[is_labelled]
                 y = y[is_labelled]
-            return X, class_labels(y)
+            return X, target_values(y)
 
     def _read_table(
         self, target: str | None, drop: Sequence[str], categorical_features: object
@@ -127,8 +128,7 @@ class RowFile:
                 if not name.startswith(UNNAMED) or column.null_count < len(column)
             }
             if target is not None:
-                labels = table[target]
-                values[target] = labels_of(labels) if self.dialect.is_text else labels
+                values[target] = self._target(target, table[target])
             if self.source.merges_spellings:
                 values = {name: self._merged(name, column) for name, column in values.items()}
             X = pa.table(values).to_pandas(ignore_metadata=True)
@@ -142,6 +142,19 @@ class RowFile:
             cell = f"row {i + 1}, column {numbers.columns[j]!r}"
             raise ValueError(f"{self.name}, {cell}: the number is infinite.")
         return X, y
+
+    def _target(self, name: str, column: pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+        """Return a quantity, however it is written, or labels."""
+        labels = labels_of(column) if self.dialect.is_text else column
+        strays = Strays(self.source)
+        reader = TextReader(self.dialect, strays, {})
+        numbers = reader.values({name: column}, ())[name]
+        if not _is_quantity(numbers.to_pandas().dropna().to_numpy()):
+            return labels
+        self.readings.update(reader.readings)
+        reader.tell()
+        strays.tell()
+        return numbers
 
     def batches(
         self, columns: Mapping[str, Column], keep: Sequence[str], n_rows: int | None
@@ -192,6 +205,11 @@ class RowFile:
         """Return the labels of a batch as an array; those of a text file are strings."""
         labels = label_texts(column) if self.dialect.is_text else column
         return np.asarray(labels.to_pandas().to_numpy())
+
+    def numbers_in(self, name: str, column: pa.ChunkedArray, strays: Strays) -> Array:
+        """Return a quantity of a batch; missing ones are NaN."""
+        numbers = values_for(NumberColumn(name), column, self.dialect, strays)
+        return np.asarray(numbers.to_pandas().to_numpy(), dtype=np.float64)
 
     def check_columns(self, wanted: Iterable[str]) -> None:
         """Raise a ValueError that lists the columns if a wanted one is not there."""
@@ -252,25 +270,27 @@ def tell_unlabelled(source: Source, rows: Sequence[int]) -> None:
     source.tell(str(Finding("labels", text, rows=tuple(rows))))
 
 
-def class_labels(y: ClassLabels) -> ClassLabels:
-    """Return the labels as an array whose type is that of the values that are there."""
+def _is_quantity(y: ClassLabels) -> bool:
+    return y.dtype.kind in "iuf" and is_quantity(np.unique(y), len(y))
+
+
+def target_values(y: ClassLabels) -> ClassLabels:
+    """Return what is to be predicted, as an array whose type is that of the values there."""
     if len(y) == 0:
         raise ValueError("The target is missing in every row.")
     labels = np.asarray(list(y))
     if labels.dtype.kind not in "biufU" or labels.ndim > 1:
         raise ValueError(
-            f"The target holds values of the type {type(y[0]).__name__}: classes must be texts, "
+            f"The target holds values of the type {type(y[0]).__name__}: it must hold texts, "
             "numbers or truth values."
         )
     if labels.dtype.kind == "f":
         if not np.isfinite(labels).all():
-            raise ValueError("The target holds an infinite number, which cannot be a class.")
+            raise ValueError("The target holds an infinite number, which cannot be predicted.")
         is_whole = (labels == np.floor(labels)).all()
         if is_whole and np.abs(labels).max() < 2.0**53:
             # Whole numbers that were read as floats because some were missing.
             labels = labels.astype(np.int64)
-    for finding in find_quantity(np.unique(labels), len(labels)):
-        raise ValueError(str(finding))
     return labels
 
 
