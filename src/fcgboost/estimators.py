@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from fcgboost import threads
 from fcgboost.arrays import Labels, Rows, Weights
 from fcgboost.checks import ClassWeight, Metrics, RandomState, Scorer
+from fcgboost.classifiers import ClassifierPredictions
 from fcgboost.dictionaries import Dictionary
 from fcgboost.greedy.elimination import Removal
 from fcgboost.greedy.schemes import Scheme
@@ -21,11 +22,10 @@ from fcgboost.names import advised, with_advice
 from fcgboost.prediction import (
     OUT_OF_FOLD,
     BaseFCGBoost,
-    ClassifierPredictions,
-    RegressorPredictions,
     all_or_nothing,
     twin_of,
 )
+from fcgboost.regressors import RegressorPredictions
 from fcgboost.selection.base import Selection
 from fcgboost.solvers import Solver
 from fcgboost.tables.columns import StrayText, left_out

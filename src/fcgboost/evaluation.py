@@ -12,9 +12,10 @@ from scipy.stats import rankdata
 from sklearn.base import is_regressor
 
 from fcgboost.arrays import Array, ClassLabels, Codes, Flags, Rows
-from fcgboost.prediction import BaseFCGBoost, RegressorPredictions
+from fcgboost.prediction import BaseFCGBoost
+from fcgboost.regressors import RegressorPredictions
 from fcgboost.residuals import ALPHA, RegressionEvaluation
-from fcgboost.scores import Z, Score, finite, mean_score, score_within, wilson
+from fcgboost.scores import Score, Z, finite, mean_score, score_within, wilson
 from fcgboost.threads import cached
 from fcgboost.wording import shortened, text_table
 

@@ -81,13 +81,14 @@ class RegressionEvaluation:
             (TITLES[name], number(score.value), f"{number(score.low)} to {number(score.high)}")
             for name, score in self.scores.items()
         ]
-        text = (
+        baseline = (
             f"Baseline (always {number(self.baseline)}, the mean): root mean squared error "
-            f"{number(float(self.y.std()))}\n\n{text_table(('score', 'value', '95 % interval'), rows)}"
+            f"{number(float(self.y.std()))}"
         )
-        if self.coverage is None:
-            return text
-        return f"{text}\n\n{self.coverage_text()}"
+        parts = [baseline, text_table(("score", "value", "95 % interval"), rows)]
+        if self.coverage is not None:
+            parts.append(self.coverage_text())
+        return "\n\n".join(parts)
 
     def coverage_text(self) -> str:
         """Say how often intervals hold the truth, and how wide they are."""

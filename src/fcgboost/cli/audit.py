@@ -89,7 +89,7 @@ def run(options: argparse.Namespace) -> None:
     for name in options.keep:
         if name in _COLUMNS:
             raise ValueError(f"--keep {name}: the result has a column of that name already.")
-    classifier = training.make_classifier(options)
+    classifier = training.make(FCGBoostClassifier, options)
     X, y, names, of_rows = _read(options, classifier)
     training.name_classes(classifier, y)
     set_folds(classifier, X, y)

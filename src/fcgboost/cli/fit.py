@@ -173,7 +173,7 @@ def _describe_target(model: Estimator, y: NDArray[np.generic]) -> dict[str, Any]
     from fcgboost import FCGBoostRegressor
 
     if isinstance(model, FCGBoostRegressor):
-        quartiles = np.quantile(y, np.linspace(0.0, 1.0, 5))
+        quartiles = np.quantile(y.astype(np.float64), np.linspace(0.0, 1.0, 5))
         return {"n_samples": len(y), "quartiles": quartiles.tolist()}
     classes, counts = np.unique(y, return_counts=True)
     class_counts = dict(zip(map(str, classes.tolist()), counts.tolist(), strict=True))

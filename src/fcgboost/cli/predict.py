@@ -14,19 +14,20 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fcgboost import FCGBoostClassifier
+    from fcgboost.prediction import BaseFCGBoost
     from fcgboost.rows import Batch, RowFile
 
     Array = NDArray[np.float64]
 
-HELP = "predict the class of every row"
+HELP = "predict the class, or the number, of every row"
 USAGE = "MODEL DATA [options]"
 TEXT = f"""\
-Predict the class of every row of a file, in the order of the rows.
+Predict the class, or the number, of every row of a file, in the order of the rows.
 
 {arguments.FORMATS}
 The file may be larger than memory. The result has one line per row: the label and the
-probability of every class (none with the hinge loss). Without --out it goes to standard
-output as CSV.
+probability of every class (none with the hinge loss), or the prediction of a number and,
+with --interval, the ends of an interval. Without --out it goes to standard output as CSV.
 
 With --explain the column "base" and a column "contribution(COL)" for every column
 that the model uses add up to the decision value of the second of two classes, or of
@@ -36,6 +37,7 @@ Beyond a second, standard error shows how many rows of a batch are explained.
 examples:
   fcgboost predict model.json new.csv.gz --out labels.csv --keep id --decision
   fcgboost predict model.json new.csv --explain --background train.csv
+  fcgboost predict prices.json houses.csv --interval 0.9
 """
 
 
@@ -51,6 +53,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "a column of DATA to copy into the result",
     )
     parser.add_argument("--decision", action="store_true", help="also write decision values")
+    parser.add_argument(
+        "--interval",
+        type=arguments.fraction,
+        metavar="SHARE",
+        help="also write intervals that hold this share of numbers, such as 0.9",
+    )
     parser.add_argument(
         "--explain",
         action="store_true",
@@ -97,7 +105,7 @@ def run(options: argparse.Namespace) -> None:
     console.print_result(options, facts, f"{n_rows:,} rows: {options.out}")
 
 
-def predictions(model: FCGBoostClassifier, options: argparse.Namespace) -> Iterator[pa.Table]:
+def predictions(model: BaseFCGBoost, options: argparse.Namespace) -> Iterator[pa.Table]:
     """Yield the result as Arrow tables, batch after batch."""
     from fcgboost.cli.inputs import open_for
     from fcgboost.rows import model_batches
@@ -118,7 +126,7 @@ def predictions(model: FCGBoostClassifier, options: argparse.Namespace) -> Itera
         )
         # Explanations show their own progress.
         for batch in batches if options.explain else console.counted(batches):
-            columns = _predictions(model, batch, options.decision)
+            columns = _predictions(model, batch, options)
             if options.explain:
                 columns |= _contributions(
                     model,
@@ -136,18 +144,32 @@ def predictions(model: FCGBoostClassifier, options: argparse.Namespace) -> Itera
 
 
 def _predictions(
-    model: FCGBoostClassifier, batch: Batch, has_decision: bool
+    model: BaseFCGBoost, batch: Batch, options: argparse.Namespace
 ) -> dict[str, NDArray[np.generic]]:
-    """Return labels, probabilities and, if asked for, decision values by column."""
+    """Return what is predicted, and what is asked for besides, by column."""
+    from fcgboost import FCGBoostRegressor
     from fcgboost.evaluation import predictions_of
+
+    if isinstance(model, FCGBoostRegressor):
+        columns: dict[str, NDArray[np.generic]] = {
+            "prediction": model.predictions_of(batch.decision)
+        }
+        if options.interval is not None:
+            low, high = model.predict_interval(batch.X, alpha=1.0 - options.interval).T
+            columns |= {"low": low, "high": high}
+        if options.decision:
+            columns["decision"] = batch.decision
+        return columns
+    if options.interval is not None:
+        raise ValueError("--interval is for numbers: the model predicts classes.")
 
     labels, proba = predictions_of(model, batch.decision)
     columns = {"label": labels}
     if proba is not None:
         columns |= _by_class("p", model, proba)
-    if has_decision and batch.decision.ndim == 1:
+    if options.decision and batch.decision.ndim == 1:
         columns["decision"] = batch.decision
-    elif has_decision:
+    elif options.decision:
         columns |= _by_class("decision", model, batch.decision)
     return columns
 
@@ -159,7 +181,7 @@ def _by_class(title: str, model: FCGBoostClassifier, values: Array) -> dict[str,
 
 
 def _contributions(
-    model: FCGBoostClassifier,
+    model: BaseFCGBoost,
     rows: RowFile,
     batch: Batch,
     background: object,

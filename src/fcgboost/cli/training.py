@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import time
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -114,6 +114,7 @@ def train(
 ) -> tuple[E, dict[str, object]]:
     """Fit a clone; return the model, whose findings name rows of the file, and why it stopped."""
     estimator = clone(estimator)
+    show: Callable[[float, str], None]
 
     def watch(step: Step) -> None:
         progress = step.progress

@@ -11,9 +11,9 @@ from sklearn.base import BaseEstimator
 from sklearn.calibration import calibration_curve
 
 from fcgboost.colors import CLASS_COLORS, GREY
-from fcgboost.scores import wilson
 from fcgboost.plotting import base
 from fcgboost.plotting.base import Array
+from fcgboost.scores import wilson
 
 # The strip of counts below the diagram, in units of probability: its foot, and its height.
 _FOOT = -0.32

@@ -13,8 +13,9 @@ import pyarrow as pa
 from scipy import sparse
 
 from fcgboost.arrays import Array, ClassLabels, Rows
+from fcgboost.classifiers import ClassifierPredictions
 from fcgboost.findings import folded
-from fcgboost.prediction import BaseFCGBoost, ClassifierPredictions
+from fcgboost.prediction import BaseFCGBoost
 from fcgboost.rows.limits import explained
 from fcgboost.rows.row_file import RowFile, has_label, tell_unlabelled
 from fcgboost.rows.texts import Strays
@@ -249,9 +250,8 @@ class _Classes:
         strange = {text for text in map(text_of, labels) if self.spelled(text) not in self.classes}
         self.lost.unknown_labels |= strange
         self.has_known |= len(strange) < len(labels)
-        if not labels:
-            return y
-        return np.array(labels, dtype=object if strange else self.dtype)[codes]
+        values = np.array(labels, dtype=object if strange else self.dtype)
+        return np.asarray(values[codes])
 
     def check(self, rows: RowFile, n_labelled: int) -> None:
         """Raise a ValueError if there is nothing to judge by."""

@@ -7,10 +7,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.metrics import r2_score
 
 from fcgboost import threads
 from fcgboost.arrays import Array, ClassLabels, Codes, Labels, Matrix, Rows, Target
@@ -41,9 +42,6 @@ class Task(ABC):
 
     loss: Loss
 
-    #: The score of `score` and of out-of-fold values.
-    scoring = ""
-
     @abstractmethod
     def read(self, y: Labels) -> tuple[Self, Target]:
         """Check the y of training data; return the task and the target."""
@@ -66,7 +64,7 @@ class Task(ABC):
 
     @property
     @abstractmethod
-    def names(self) -> list[Any]:
+    def names(self) -> list[object]:
         """The classes."""
 
     @property
@@ -112,7 +110,13 @@ class Task(ABC):
         """Return an estimator with these decision values, for scikit-learn's scorers."""
 
     @abstractmethod
-    def level_sums(self, bins: Codes, n_bins: int, rows: Any) -> tuple[Array, Array]:
+    def level_sums(
+        self,
+        bins: Codes,
+        n_bins: int,
+        target: Target,
+        weights: Array,
+    ) -> tuple[Array, Array]:
         """Return the sums of `LabelFacts`, of shape (n_bins, n_shares), and their excess."""
 
     @abstractmethod
@@ -123,6 +127,15 @@ class Task(ABC):
         is_smoothed: bool,
     ) -> Callable[[Array, slice], float]:
         """Return a function from the loop's values to the weighted sum of some rows' scores."""
+
+    @abstractmethod
+    def score(
+        self,
+        decision: Array,
+        target: Target,
+        weights: Array,
+    ) -> float:
+        """Return the score of decision values that the estimator's `score` is."""
 
     @abstractmethod
     def standard_error(self, score: float, weight: float) -> float:
@@ -165,8 +178,6 @@ class Classification(Task):
     #: The weights of the classes in the loss.
     per_class: Array = field(default_factory=lambda: np.zeros(0))
 
-    scoring = "accuracy"
-
     def read(self, y: Labels) -> tuple[Self, Target]:
         classes, codes = check_labels(y)
         return replace(self, classes=classes), codes
@@ -190,8 +201,8 @@ class Classification(Task):
         return PrecomputedClassifier(self.loss, y, np.array([-0.5, 0.5])), y
 
     @property
-    def names(self) -> list[Any]:
-        names: list[Any] = self.classes.tolist()
+    def names(self) -> list[object]:
+        names: list[object] = self.classes.tolist()
         return names
 
     @property
@@ -240,9 +251,15 @@ class Classification(Task):
             link,
         )
 
-    def level_sums(self, bins: Codes, n_bins: int, rows: Any) -> tuple[Array, Array]:
+    def level_sums(
+        self,
+        bins: Codes,
+        n_bins: int,
+        target: Target,
+        weights: Array,
+    ) -> tuple[Array, Array]:
         n = len(self.classes)
-        sums = np.bincount(bins * n + rows.target, rows.weights, n_bins * n)
+        sums = np.bincount(bins * n + target, weights, n_bins * n)
         return sums.reshape(n_bins, n).astype(np.float64), np.zeros(n)
 
     def row_scores(
@@ -271,6 +288,14 @@ class Classification(Task):
 
         return sums
 
+    def score(
+        self,
+        decision: Array,
+        target: Target,
+        weights: Array,
+    ) -> float:
+        return self.sums(target, weights)(decision) / float(weights.sum())
+
     def standard_error(self, score: float, weight: float) -> float:
         """Take the score as a frequency if possible."""
         frequency = score if 0.0 < score <= 1.0 else 0.5
@@ -285,8 +310,6 @@ class Regression(Task):
     is_centred: bool = True
     shift: float = 0.0
     scale: float = 1.0
-
-    scoring = "r2"
 
     def read(self, y: Labels) -> tuple[Self, Target]:
         return self, self._read(y, "y")
@@ -309,7 +332,7 @@ class Regression(Task):
         return PrecomputedRegressor(y), y
 
     @property
-    def names(self) -> list[Any]:
+    def names(self) -> list[object]:
         return []
 
     @property
@@ -346,15 +369,21 @@ class Regression(Task):
     def precomputed(self, decision: Array, link: PowerLink | None) -> BaseEstimator:
         return PrecomputedRegressor(self.loss.inverse_link(decision[:, 0]))
 
-    def level_sums(self, bins: Codes, n_bins: int, rows: Any) -> tuple[Array, Array]:
+    def level_sums(
+        self,
+        bins: Codes,
+        n_bins: int,
+        target: Target,
+        weights: Array,
+    ) -> tuple[Array, Array]:
         """Count a row of standard target z as 1 - z of one class and z of another.
 
         The shares of the second are then means of z, and all that is linear in shares holds.
         """
-        z = self.standard(rows.target)
-        totals = np.bincount(bins, rows.weights, n_bins)
-        firsts = np.bincount(bins, rows.weights * z, n_bins)
-        excess = float(rows.weights @ (z * z - z))
+        z = self.standard(target)
+        totals = np.bincount(bins, weights, n_bins)
+        firsts = np.bincount(bins, weights * z, n_bins)
+        excess = float(weights @ (z * z - z))
         return np.column_stack([totals - firsts, firsts]), np.full(2, excess)
 
     def row_scores(
@@ -370,6 +399,17 @@ class Regression(Task):
             return -float(counts[rows] @ self.loss.value(z[rows], values[rows, 0]))
 
         return sums
+
+    def score(
+        self,
+        decision: Array,
+        target: Target,
+        weights: Array,
+    ) -> float:
+        """Return R^2, of standard units, whose squares neither overflow nor vanish."""
+        y = self.standard(target)
+        f = self.loss.inverse_link(self.standard(decision[:, 0]))
+        return float(r2_score(y, f, sample_weight=weights)) if len(y) > 1 else math.nan
 
     def standard_error(self, score: float, weight: float) -> float:
         """Take what the score lacks of the best, 0 or 1, as the mean of squares of errors."""
