@@ -12,6 +12,7 @@ from fcgboost.dictionaries import StepDictionary as StepDictionary
 from fcgboost.dictionaries import TreeDictionary as TreeDictionary
 from fcgboost.dictionaries import UnionDictionary as UnionDictionary
 from fcgboost.estimators import FCGBoostClassifier as FCGBoostClassifier
+from fcgboost.estimators import FCGBoostRegressor as FCGBoostRegressor
 from fcgboost.greedy.elimination import Removal as Removal
 from fcgboost.greedy.schemes import Epsilon as Epsilon
 from fcgboost.greedy.schemes import FullyCorrective as FullyCorrective

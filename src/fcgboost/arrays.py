@@ -22,6 +22,8 @@ Codes = NDArray[np.intp]
 Flags = NDArray[np.bool_]
 #: Classes as the user writes them: numbers, text or booleans.
 ClassLabels = NDArray[Any]
+#: Codes of classes, or numbers.
+Target = NDArray[Any]
 #: A `torch.Tensor`: type checkers do not see torch, which only backends import.
 Tensor: TypeAlias = Any
 #: A CSR matrix, which type checkers do not see either: SciPy has no annotations.

@@ -19,9 +19,9 @@ from fcgboost import threads
 from fcgboost.arrays import (
     Array,
     ClassLabels,
-    Codes,
     Matrix,
     Rows,
+    Target,
     Tensor,
     is_tensor,
     namespace,
@@ -51,10 +51,10 @@ _ROWS_AT_ONCE = 1 << 15
 
 
 class HeldOut(NamedTuple):
-    """Decision values for held-out rows, with their class codes and weights."""
+    """Decision values for held-out rows, with their targets and weights."""
 
     decision: Array
-    codes: Codes
+    target: Target
     weights: Array
 
 

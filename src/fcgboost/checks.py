@@ -51,6 +51,8 @@ RandomState = int | np.random.RandomState | None
 
 #: Weights with a smaller mean are hardly meant as counts.
 _LEAST_COUNT = 0.5
+# A prediction may be larger by a factor.
+_LARGEST_TARGET = 1e300
 _LARGEST_WEIGHT = 1e75  # its inverse is the smallest positive one
 
 _FLOATS = {
@@ -360,6 +362,24 @@ def check_labels(
         )
     training_codes = np.array([code_of[label] for label in classes.tolist()], dtype=np.intp)
     return training_classes, training_codes[codes]
+
+
+def check_numbers(y: Labels, name: str) -> Array:
+    """Return the target of a regression as float64."""
+    values = column_or_1d(to_host(y), warn=True)
+    if values.dtype.kind in "mM":
+        raise ValueError(f"{name} holds dates or durations: convert them to numbers.")
+    numbers = check_array(
+        values,
+        ensure_2d=False,
+        dtype=np.float64 if values.dtype.kind in "biuf" else "numeric",
+        ensure_min_samples=0,
+        input_name=name,
+    ).astype(np.float64)
+    if np.abs(numbers).max(initial=0.0) > _LARGEST_TARGET:
+        raise ValueError(f"{name} has numbers beyond {_LARGEST_TARGET:g}: rescale it.")
+    # Of both zeros, the positive one.
+    return np.asarray(numbers + 0.0)
 
 
 def check_weights(weights: Weights, n_samples: int, name: str = "sample_weight") -> Array:

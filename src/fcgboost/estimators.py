@@ -1,22 +1,31 @@
-"""The classifier."""
+"""The estimators."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Self
+from dataclasses import dataclass, fields
+from inspect import cleandoc
+from typing import TYPE_CHECKING, Literal, Self, TypeVar
 
 from numpy.typing import ArrayLike
 
 from fcgboost import threads
 from fcgboost.arrays import Labels, Rows, Weights
 from fcgboost.checks import ClassWeight, Metrics, RandomState, Scorer
+from fcgboost.classifiers import ClassifierPredictions
 from fcgboost.dictionaries import Dictionary
 from fcgboost.greedy.elimination import Removal
 from fcgboost.greedy.schemes import Scheme
 from fcgboost.losses import Loss
 from fcgboost.names import advised, with_advice
-from fcgboost.prediction import OUT_OF_FOLD, BaseFCGBoost, all_or_nothing, twin_of
+from fcgboost.prediction import (
+    OUT_OF_FOLD,
+    BaseFCGBoost,
+    all_or_nothing,
+    twin_of,
+)
+from fcgboost.regressors import RegressorPredictions
 from fcgboost.selection.base import Selection
 from fcgboost.solvers import Solver
 from fcgboost.tables.columns import StrayText, left_out
@@ -25,24 +34,46 @@ from fcgboost.training.dataset import check_data
 from fcgboost.training.metrics import try_metrics
 from fcgboost.training.run import Job, prepare
 from fcgboost.training.settings import CrossValidation, resolve
+from fcgboost.training.tasks import Classification, Regression, Task
 from fcgboost.training.time_limit import TimeLimit
 
 if TYPE_CHECKING:
     from fcgboost.auditing import Audit
 
-__all__ = ["FCGBoostClassifier"]
+__all__ = ["FCGBoostClassifier", "FCGBoostRegressor"]
 
 
-@with_advice
+C = TypeVar("C", bound=type)
+
+
+def documented(cls: C) -> C:
+    """Complete the parameters and attributes in a docstring by those of `_Parameters`."""
+    if cls.__doc__ is None:  # with python -OO
+        return cls
+    text = cleandoc(cls.__doc__)
+    names = [field.name for field in fields(cls)]
+    for title in ("Parameters", "Attributes"):
+        shared = _entries(cleandoc(_Parameters.__doc__ or ""), title)
+        own = _entries(text, title)
+        entries = own | shared | own
+        order = names if title == "Parameters" else list(entries)
+        body = "".join(entries[name] for name in order)
+        text = text.replace("".join(own.values()), body)
+    cls.__doc__ = text
+    return cls
+
+
+def _entries(text: str, title: str) -> dict[str, str]:
+    """Return the entries of a section of a docstring by their names."""
+    _, section = text.split(f"{title}\n{'-' * len(title)}\n")
+    section = re.split(r"^$\n(?=\S)", section, maxsplit=1, flags=re.MULTILINE)[0]
+    entries = re.split(r"^(?=\S)", section, flags=re.MULTILINE)
+    return {entry.split(" :")[0]: entry.rstrip() + "\n" for entry in entries if entry}
+
+
 @dataclass(eq=False, repr=False)
-class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
-    """Classifier fitted by fully corrective greedy boosting.
-
-    The model is a sum of atoms: simple functions such as ramps, Gaussian bumps or trees. Each step
-    adds the atom that best matches the residual and refits the coefficients of all atoms (by
-    default only once the model has grown by a fifth or by half). More than two classes are fitted
-    one-versus-rest. Below, m is the number of training rows (the sum of their weights) and
-    k0 = ceil(sqrt(m / ln m)).
+class _Parameters(CallbackSupport, BaseFCGBoost):
+    """What the parameters and attributes of both estimators mean.
 
     Parameters
     ----------
@@ -61,8 +92,6 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
         - "linear", "step", "tree", "direction": further families.
 
         Objects such as `GaussDictionary(width=0.5)` or `UnionDictionary([...])` give full control.
-    loss : {"squared_hinge", "hinge", "cubed_hinge", "square"} or Loss, default="squared_hinge"
-        The loss to minimise. All but the hinge determine probabilities (see `link`).
     scheme : str or Scheme, default="fully_corrective"
         How each step updates the coefficients: "fully_corrective", which alone uses `solver` and
         `l2`, "original", "shrinkage", "truncation", "epsilon" or "rescaled".
@@ -102,28 +131,15 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
         Whether atoms may be removed again, for sparser models. "backward" removes the least useful
         atom if that undoes at most half of the step's gain; a number replaces the half. None is
         0.25 with "compact", else no removal. Requires full correction.
-    link : {"auto", "theory", "power"}, default="auto"
-        How decision values f become probabilities. "theory" is the formula of the loss, (1 + f) / 2
-        for the squared hinge. "power" fits a curve with two parameters to all held-out rows, also
-        for the hinge. "auto" is "power" in a preset with held-out rows and a loss with a formula,
-        else "theory". The predicted classes do not depend on it.
-    label_noise : None, "estimate" or array-like of shape (n_classes, n_classes), default=None
-        Which labels are wrong how often: the share of the rows of each true class (rows of the
-        matrix, which sum to 1) that have each label (columns), in the order of `classes_`.
-        Probabilities and predicted classes then refer to the true classes: for two classes
-        decision values move, for more `predict` takes the most probable class. "estimate" counts
-        held-out rows (see `audit`), and corrects nothing where they cannot tell, with a note.
-        Scores on labels that are wrong as often refer to these, and fall. Fits do not depend on it.
     cv : "auto", int, splitter, iterable or None, default="auto"
         What judges members and chooses ridge and steps. "auto": 8 folds up to 60,000 numbers
         (distinct rows times columns, times classes if more than two), 5 up to 2.5 million (400,000
         with several classes), 3 up to 16 million; beyond, and for "fast", a quarter of the rows is
-        held out once. None if
-        `dictionary` is no preset. A number: folds stratified by class, which depend neither on the
-        order of the rows nor on whether weights are written as repeated rows; fewer if there are
-        too few distinct rows to fill them. A splitter of scikit-learn, or an iterable of (train,
-        test) positions. None: a single path. Validation data and `validation_fraction` judge
-        instead.
+        held out once. None if `dictionary` is no preset. A number: folds, of classes stratified,
+        which depend neither on the order of the rows nor on whether weights are written as repeated
+        rows; fewer if there are too few distinct rows to fill them. A splitter of scikit-learn, or
+        an iterable of (train, test) positions. None: a single path. Validation data and
+        `validation_fraction` judge instead.
     ensemble : "auto" or bool, default="auto"
         Whether members are averaged. False fits the best setting again to all rows, or with
         validation data keeps the best member: a smaller model. "auto" is False for "fast" and
@@ -134,15 +150,8 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
         nothing.
     n_iter_no_change : int or None, default=None
         Stop after this many steps without a better validation score.
-    scoring : str, callable or None, default=None
-        The score of held-out rows, as in scikit-learn. None is accuracy, in presets less half the
-        mean squared hinge. Probabilities are those of the loss: the link is fitted later. A
-        callable gets an estimator with the predictions, and weights if it accepts `sample_weight`.
     tol : float, default=1e-6
         Stop once the best candidate's score falls below `tol` times that of the first step.
-    class_weight : dict, "balanced" or None, default=None
-        Class weights in the training loss and the link; probabilities refer to the weighted
-        classes. Validation scores ignore them.
     warm_start : bool, default=False
         Whether `fit` continues the previous path (same data in any order, larger `max_iter`).
         That needs a single path: presets need ``cv=None``. Without validation data the first fit's
@@ -189,8 +198,6 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        The class labels, sorted.
     n_features_in_ : int
         The number of columns of X.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -200,17 +207,6 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
         has `model`, `trace`, `n_iter`, `l2`, `status`, `weight` and `inputs`.
     member_weights_ : ndarray of shape (n_members,)
         The weights of the members.
-    oof_decision_function_ : ndarray of shape (n_samples,) or (n_samples, n_classes)
-        Decision values of the training rows, as given, by members that have not seen them. NaN for
-        rows that no fold holds out, the mean for rows held out several times. With folds only.
-    oof_score_ : float
-        `scoring` (None is accuracy) of the out-of-fold values, with sample weights. The same rows
-        chose ridge, steps and weights: the accuracy of 200 rows was up to 6.5 points too high, of
-        1,000 up to 1.8, of 5,000 up to 0.6 (`python -m benchmarks.study_scores`). With folds only.
-    label_quality_ : ndarray of shape (n_samples,)
-        The probability that each label, as given, is the true one, by members that have not seen
-        the row and the estimated rates of wrong labels (see `audit`); class weights are undone. NaN
-        for rows that no fold holds out, or with a label that is no class. With folds only.
     cv_results_ : dict of ndarray
         The scores of kinds of members ("param_dictionary"), ridges ("param_l2") and steps
         ("param_max_iter", the mean over folds): "split<i>_test_score", "mean_test_score",
@@ -229,10 +225,6 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
         The number of steps in the model, or in its longest member.
     l2_ : float
         The ridge penalty used.
-    label_noise_ : ndarray of shape (n_classes, n_classes), or None
-        The matrix that predictions are corrected by (see `label_noise`).
-    link_ : PowerLink or None
-        The fitted link to probabilities; None stands for the formula of the loss.
     trace_ : Trace
         A record of every step, including those that held-out rows discarded, and the `metrics`.
     status_ : Status
@@ -252,6 +244,151 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
         The same in sentences, which count rows from 1.
     about_ : dict
         Metadata from the model file, for a loaded model; otherwise empty.
+    """
+
+    dictionary: str | Dictionary = "auto"
+    loss: str | Loss = "square"
+    scheme: str | Scheme = "fully_corrective"
+    solver: str | Solver = "auto"
+    selection: str | Selection = "auto"
+    n_candidates: int | None = None
+    max_iter: int | Literal["auto", "theory"] = "auto"
+    l2: float | Literal["auto"] | Sequence[float | Literal["auto"]] = "auto"
+    fit_intercept: bool = True
+    standardize: bool = True
+    clip: float | Literal["auto"] | None = "auto"
+    normalize: bool = False
+    reselect: bool = False
+    removal: Literal["backward"] | float | Removal | None = None
+    cv: CrossValidation = "auto"
+    ensemble: bool | Literal["auto"] = "auto"
+    validation_fraction: float | None = None
+    n_iter_no_change: int | None = None
+    scoring: str | Scorer | None = None
+    tol: float = 1e-6
+    warm_start: bool = False
+    device: str = "cpu"
+    n_jobs: int | None = None
+    random_state: RandomState = None
+    verbose: int = 0
+    time_limit: float | None = None
+    categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype"
+    dayfirst: bool | None = None
+    stray_text: StrayText = "error"
+    keep_columns: Sequence[str] | None = None
+    metrics: Metrics = None
+
+    def _fit(
+        self,
+        X: Rows,
+        y: Labels,
+        sample_weight: Weights,
+        *,
+        groups: ArrayLike | None,
+        validation: tuple[Rows, Labels | None, Weights],
+        trusted: ArrayLike | None = None,
+    ) -> Self:
+        with all_or_nothing(self) as twin:
+            settings = resolve(twin, has_validation_data=validation[0] is not None)
+            limit = None if settings.time_limit is None else TimeLimit(settings.time_limit)
+            # The loop's products are small: threads of the BLAS would only cost time.
+            with threads.shared.ours(settings.n_threads):
+                data = check_data(
+                    twin,
+                    settings.task,
+                    X,
+                    y,
+                    sample_weight,
+                    validation,
+                )
+                last = vars(twin).get("_state_") if self.warm_start else None
+                if limit is not None and not self.warm_start:
+                    data = limit.affordable_rows(data)
+                job = prepare(
+                    settings,
+                    data,
+                    last,
+                    X,
+                    y,
+                    groups,
+                    trusted,
+                )
+                try_metrics(settings, data)
+                # Scoring callbacks hand all metadata to scorers, which know no groups.
+                metadata = {"sample_weight": sample_weight}
+                arguments = {"estimator": self, "X": X, "y": y, "metadata": metadata}
+                twin._follow(job, arguments, limit)
+        return self
+
+    def _follow(
+        self, job: Job, arguments: dict[str, object], limit: TimeLimit | None = None
+    ) -> None:
+        """Run a fit and set the fitted attributes."""
+        for name in ("cv_results_", *OUT_OF_FOLD):
+            self.__dict__.pop(name, None)
+        self.__dict__.update(job.run(self.stopping_rules(), arguments, limit))
+        self.findings_ = (*vars(self).get("findings_", ()), *job.findings)
+        if self._table_columns_ is not None:
+            are_said = {finding.columns for finding in self.findings_ if finding.kind == "text"}
+            others = left_out(self.columns_)
+            self.findings_ += tuple(f for f in others if f.columns not in are_said)
+
+
+@with_advice
+@documented
+@dataclass(eq=False, repr=False)
+class FCGBoostClassifier(_Parameters, ClassifierPredictions):
+    """Classifier fitted by fully corrective greedy boosting.
+
+    The model is a sum of atoms: simple functions such as ramps, Gaussian bumps or trees. Each step
+    adds the atom that best matches the residual and refits the coefficients of all atoms (by
+    default only once the model has grown by a fifth or by half). More than two classes are fitted
+    one-versus-rest. Below, m is the number of training rows (the sum of their weights) and
+    k0 = ceil(sqrt(m / ln m)).
+
+    Parameters
+    ----------
+    loss : {"squared_hinge", "hinge", "cubed_hinge", "square"} or Loss, default="squared_hinge"
+        The loss to minimise. All but the hinge determine probabilities (see `link`).
+    link : {"auto", "theory", "power"}, default="auto"
+        How decision values f become probabilities. "theory" is the formula of the loss, (1 + f) / 2
+        for the squared hinge. "power" fits a curve with two parameters to all held-out rows, also
+        for the hinge. "auto" is "power" in a preset with held-out rows and a loss with a formula,
+        else "theory". The predicted classes do not depend on it.
+    label_noise : None, "estimate" or array-like of shape (n_classes, n_classes), default=None
+        Which labels are wrong how often: the share of the rows of each true class (rows of the
+        matrix, which sum to 1) that have each label (columns), in the order of `classes_`.
+        Probabilities and predicted classes then refer to the true classes: for two classes
+        decision values move, for more `predict` takes the most probable class. "estimate" counts
+        held-out rows (see `audit`), and corrects nothing where they cannot tell, with a note.
+        Scores on labels that are wrong as often refer to these, and fall. Fits do not depend on it.
+    scoring : str, callable or None, default=None
+        The score of held-out rows, as in scikit-learn. None is accuracy, in presets less half the
+        mean squared hinge. Probabilities are those of the loss: the link is fitted later. A
+        callable gets an estimator with the predictions, and weights if it accepts `sample_weight`.
+    class_weight : dict, "balanced" or None, default=None
+        Class weights in the training loss and the link; probabilities refer to the weighted
+        classes. Validation scores ignore them.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The class labels, sorted.
+    oof_decision_function_ : ndarray of shape (n_samples,) or (n_samples, n_classes)
+        Decision values of the training rows, as given, by members that have not seen them. NaN for
+        rows that no fold holds out, the mean for rows held out several times. With folds only.
+    oof_score_ : float
+        `scoring` (None is accuracy) of the out-of-fold values, with sample weights. The same rows
+        chose ridge, steps and weights: the accuracy of 200 rows was up to 6.5 points too high, of
+        1,000 up to 1.8, of 5,000 up to 0.6 (`python -m benchmarks.study_scores`). With folds only.
+    label_quality_ : ndarray of shape (n_samples,)
+        The probability that each label, as given, is the true one, by members that have not seen
+        the row and the estimated rates of wrong labels (see `audit`); class weights are undone. NaN
+        for rows that no fold holds out, or with a label that is no class. With folds only.
+    label_noise_ : ndarray of shape (n_classes, n_classes), or None
+        The matrix that predictions are corrected by (see `label_noise`).
+    link_ : PowerLink or None
+        The fitted link to probabilities; None stands for the formula of the loss.
 
     References
     ----------
@@ -275,40 +412,10 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
     # Requested unless said otherwise, as scikit-learn's splitters do.
     __metadata_request__fit = {"groups": True, "trusted": True}  # noqa: RUF012 - not a field
 
-    dictionary: str | Dictionary = "auto"
     loss: str | Loss = "squared_hinge"
-    scheme: str | Scheme = "fully_corrective"
-    solver: str | Solver = "auto"
-    selection: str | Selection = "auto"
-    n_candidates: int | None = None
-    max_iter: int | Literal["auto", "theory"] = "auto"
-    l2: float | Literal["auto"] | Sequence[float | Literal["auto"]] = "auto"
-    fit_intercept: bool = True
-    standardize: bool = True
-    clip: float | Literal["auto"] | None = "auto"
-    normalize: bool = False
-    reselect: bool = False
-    removal: Literal["backward"] | float | Removal | None = None
     link: Literal["auto", "theory", "power"] = "auto"
     label_noise: Literal["estimate"] | ArrayLike | None = None
-    cv: CrossValidation = "auto"
-    ensemble: bool | Literal["auto"] = "auto"
-    validation_fraction: float | None = None
-    n_iter_no_change: int | None = None
-    scoring: str | Scorer | None = None
-    tol: float = 1e-6
     class_weight: ClassWeight = None
-    warm_start: bool = False
-    device: str = "cpu"
-    n_jobs: int | None = None
-    random_state: RandomState = None
-    verbose: int = 0
-    time_limit: float | None = None
-    categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype"
-    dayfirst: bool | None = None
-    stray_text: StrayText = "error"
-    keep_columns: Sequence[str] | None = None
-    metrics: Metrics = None
 
     @advised
     @with_callbacks
@@ -345,36 +452,14 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
         -------
         self
         """
-        with all_or_nothing(self) as twin:
-            settings = resolve(twin, has_validation_data=X_val is not None)
-            limit = None if settings.time_limit is None else TimeLimit(settings.time_limit)
-            # The loop's products are small: threads of the BLAS would only cost time.
-            with threads.shared.ours(settings.n_threads):
-                data = check_data(
-                    twin,
-                    X,
-                    y,
-                    sample_weight,
-                    (X_val, y_val, sample_weight_val),
-                )
-                last = vars(twin).get("_state_") if self.warm_start else None
-                if limit is not None and not self.warm_start:
-                    data = limit.affordable_rows(data)
-                job = prepare(
-                    settings,
-                    data,
-                    last,
-                    X,
-                    y,
-                    groups,
-                    trusted,
-                )
-                try_metrics(settings, data)
-                # Scoring callbacks hand all metadata to scorers, which know no groups.
-                metadata = {"sample_weight": sample_weight}
-                arguments = {"estimator": self, "X": X, "y": y, "metadata": metadata}
-                twin._follow(job, arguments, limit)
-        return self
+        return self._fit(
+            X,
+            y,
+            sample_weight,
+            groups=groups,
+            trusted=trusted,
+            validation=(X_val, y_val, sample_weight_val),
+        )
 
     def audit(self, X: Rows, y: Labels) -> Audit:
         """Say which labels of the training rows are suspicious, why, and how many are wrong.
@@ -393,15 +478,95 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
         self._fitted()
         return audit_of(twin_of(self), X, y)
 
-    def _follow(
-        self, job: Job, arguments: dict[str, object], limit: TimeLimit | None = None
-    ) -> None:
-        """Run a fit and set the fitted attributes."""
-        for name in ("cv_results_", *OUT_OF_FOLD):
-            self.__dict__.pop(name, None)
-        self.__dict__.update(job.run(self.stopping_rules(), arguments, limit))
-        self.findings_ = (*vars(self).get("findings_", ()), *job.findings)
-        if self._table_columns_ is not None:
-            are_said = {finding.columns for finding in self.findings_ if finding.kind == "text"}
-            others = left_out(self.columns_)
-            self.findings_ += tuple(f for f in others if f.columns not in are_said)
+    def _make_task(self, loss: Loss) -> Task:
+        return Classification(loss, self.class_weight)
+
+
+@with_advice
+@documented
+@dataclass(eq=False, repr=False)
+class FCGBoostRegressor(_Parameters, RegressorPredictions):
+    """Regressor fitted by fully corrective greedy boosting.
+
+    The model is a sum of atoms: simple functions such as ramps, Gaussian bumps or trees. Each step
+    adds the atom that best matches the residual and refits the coefficients of all atoms (by
+    default only once the model has grown by a fifth or by half). Below, m is the number of training
+    rows (the sum of their weights) and k0 = ceil(sqrt(m / ln m)). Losses and ridge penalties are
+    those of y in standard units, with mean 0 and standard deviation 1; the model is in units of y.
+
+    Parameters
+    ----------
+    loss : {"squared_error"} or Loss, default="squared_error"
+        The loss to minimise.
+    scoring : str, callable or None, default=None
+        The score of held-out rows, as in scikit-learn. None is minus the mean loss, of y in
+        standard units. A callable gets an estimator with the predictions, and weights if it accepts
+        `sample_weight`.
+
+    Attributes
+    ----------
+    oof_prediction_ : ndarray of shape (n_samples,)
+        Predictions for the training rows, as given, by members that have not seen them. NaN for
+        rows that no fold holds out, the mean for rows held out several times. With folds only.
+    oof_score_ : float
+        `scoring` (None is R^2) of the out-of-fold predictions, with sample weights. The same rows
+        chose ridge, steps and weights, so it is a little too high. With folds only.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_friedman1
+    >>> from fcgboost import FCGBoostRegressor
+    >>> X, y = make_friedman1(400, random_state=0)
+    >>> X_test, y_test = make_friedman1(400, random_state=1)
+    >>> model = FCGBoostRegressor("fast", random_state=0).fit(X, y)
+    >>> bool(model.score(X_test, y_test) > 0.95)
+    True
+    """
+
+    # Requested unless said otherwise, as scikit-learn's splitters do.
+    __metadata_request__fit = {"groups": True}  # noqa: RUF012 - not a field
+
+    loss: str | Loss = "squared_error"
+
+    @advised
+    @with_callbacks
+    def fit(
+        self,
+        X: Rows,
+        y: Labels,
+        sample_weight: Weights = None,
+        *,
+        groups: ArrayLike | None = None,
+        X_val: Rows | None = None,
+        y_val: Labels | None = None,
+        sample_weight_val: Weights = None,
+    ) -> Self:
+        """Fit the regressor.
+
+        Parameters
+        ----------
+        X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+            Finite numbers.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Counts: a row of weight 2 is like two equal rows, one of weight 0 is left out.
+        groups : array-like of shape (n_samples,), default=None
+            Rows of a group are held out together, by folds or `validation_fraction`; an iterable
+            of splits may divide them. Where nothing is held out, groups are an error.
+        X_val, y_val, sample_weight_val : like X, y and sample_weight, default=None
+            Validation data, which judge members instead of folds.
+
+        Returns
+        -------
+        self
+        """
+        return self._fit(
+            X,
+            y,
+            sample_weight,
+            groups=groups,
+            validation=(X_val, y_val, sample_weight_val),
+        )
+
+    def _make_task(self, loss: Loss) -> Task:
+        return Regression(loss, bool(self.fit_intercept))

@@ -91,9 +91,9 @@ def explain(classifier: BaseFCGBoost, X: Rows, background: Rows = None) -> Expla
         line.show_rows(n_rows, n_rows)
     values = np.concatenate([phi for phi, _ in results])
     base = np.tile(game.base, (n_rows, 1))
-    if len(classifier.classes_) == 2:
+    base = classifier._flat(base)
+    if base.ndim == 1:
         values = values[:, :, 0]
-        base = base[:, 0] - classifier._shift
     return Explanation(
         values,
         base_values=base,

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fcgboost import _kernels
-from fcgboost.arrays import Array, Codes, Matrix, is_sparse
+from fcgboost.arrays import Array, Codes, Matrix, Target, is_sparse
 
 Hashes = NDArray[np.uint64]
 
@@ -72,14 +72,14 @@ def order_of(hashes: Hashes) -> Codes:
 
 @dataclass(frozen=True)
 class Digest:
-    """A digest of rows, labels and weights that does not depend on order or partition."""
+    """A digest of rows, targets and weights that does not depend on order or partition."""
 
     n_rows: int
     total: int
 
     @classmethod
-    def of(cls, hashes: Hashes, codes: Codes, weights: Array) -> Digest:
-        labelled = hashes ^ mix(codes.astype(np.uint64))
+    def of(cls, hashes: Hashes, target: Target, weights: Array) -> Digest:
+        labelled = hashes ^ mix(np.ascontiguousarray(target).view(np.uint64))
         rows = mix(labelled + np.ascontiguousarray(weights).view(np.uint64))
         return cls(len(rows), int(rows.sum(dtype=np.uint64)))
 

@@ -1,4 +1,4 @@
-"""The members of a classifier: paths whose decision values it adds up."""
+"""The members of a model: paths whose decision values it adds up."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _ROWS_AT_ONCE = 1 << 13
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Member:
-    """One path of a classifier: its model after some of its steps, and how it sees rows.
+    """One path of a model: its model after some of its steps, and how it sees rows.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class Member:
     status : Status
         Why the path ended.
     weight : float
-        The factor of its decision values in those of the classifier.
+        The factor of its decision values in those of the model.
     inputs : Inputs or None
         How the columns of X become the inputs of its atoms; None if they are passed through.
     deviation : ndarray of shape (n_inputs,) or None
@@ -152,7 +152,7 @@ class Member:
 
 
 class Members(tuple[Member, ...]):
-    """The members of a classifier: a tuple that keeps the sum it stands for."""
+    """The members of a model: a tuple that keeps the sum it stands for."""
 
     def __reduce__(self) -> tuple[type[Members], tuple[tuple[Member, ...]]]:
         return Members, (tuple(self),)
@@ -169,6 +169,13 @@ class Members(tuple[Member, ...]):
                 summand = replace(summand, fills=member.inputs.fills)
             summands.append(summand)
         return sum_of(summands)
+
+
+def of_fold(members: Sequence[Member], fold: int, n_folds: int) -> list[Member]:
+    """Return the members that know nothing of a fold's rows, with weights that sum to one."""
+    chosen = members[fold::n_folds]
+    total = sum(member.weight for member in chosen)
+    return [replace(member, weight=member.weight / total) for member in chosen]
 
 
 def decision_of(members: Sequence[Member], X: Matrix, n_jobs: int | None = 1) -> Matrix:

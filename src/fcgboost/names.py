@@ -34,6 +34,7 @@ NAMES: Mapping[str, Mapping[str, str]] = {
         "hinge": "losses:Hinge",
         "cubed_hinge": "losses:CubedHinge",
         "square": "losses:Square",
+        "squared_error": "losses:Square",
         "modified_huber": "losses:ModifiedHuber",
     },
     "scheme": {

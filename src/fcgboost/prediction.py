@@ -1,4 +1,4 @@
-"""The methods of all fitted classifiers: predict, stage, truncate, explain, save."""
+"""The methods of all fitted estimators: predict, stage, truncate, explain, save."""
 
 from __future__ import annotations
 
@@ -11,16 +11,13 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 from sklearn import get_config
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.metrics import accuracy_score
+from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from fcgboost import checks
 from fcgboost.arrays import (
     Array,
-    ClassLabels,
     Labels,
     Matrix,
     Rows,
@@ -29,18 +26,12 @@ from fcgboost.arrays import (
     is_tensor,
     to_device_of,
 )
-from fcgboost.calibration import (
-    Correction,
-    PowerLink,
-    has_probability,
-    labels_of,
-    probabilities_of,
-)
+from fcgboost.conformal import HeldOutErrors
 from fcgboost.files import write_whole
 from fcgboost.findings import Finding
 from fcgboost.greedy.path import Trace
 from fcgboost.losses import Loss
-from fcgboost.members import Member, Members, decision_of, staged_decision_of
+from fcgboost.members import Member, Members, decision_of, of_fold, staged_decision_of
 from fcgboost.model import Model
 from fcgboost.names import NAMES, PRESET_NAMES, make_part
 from fcgboost.stopping import Status
@@ -50,13 +41,20 @@ if TYPE_CHECKING:
     from fcgboost.documents import Loaded
     from fcgboost.explanation import Explanation
     from fcgboost.inspection import Description
+    from fcgboost.training.tasks import Task
 
 
 T = TypeVar("T", bound="BaseFCGBoost")
-Method = TypeVar("Method")
 #: What the folds say of a model; not every fit sets it.
-OUT_OF_FOLD = ("oof_decision_function_", "oof_score_", "label_quality_", "_judged_labels_")
-# Where a member has what an attribute of the classifier is for a single path.
+OUT_OF_FOLD = (
+    "oof_decision_function_",
+    "oof_prediction_",
+    "oof_score_",
+    "label_quality_",
+    "_judged_labels_",
+    "_errors_",
+)
+# Where a member has what an attribute of the estimator is for a single path.
 _OF_MEMBERS = {
     "atoms_": "model.atoms",
     "atom_coef_": "model.coef",
@@ -68,29 +66,20 @@ _OF_MEMBERS = {
 }
 
 
-def if_probable(method: Method) -> Method:
-    """Hide a method if neither the loss nor the link has probabilities."""
-    checked: Method = available_if(has_probability)(method)
-    return checked
-
-
-class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
-    """Base class of the package's classifiers."""
+class BaseFCGBoost(BaseEstimator, ABC):
+    """Base class of the package's estimators."""
 
     loss: str | Loss
-    classes_: ClassLabels
     members_: tuple[Member, ...]
     findings_: tuple[Finding, ...]
     # The theory's number of steps for the training data.
     _k0_: int
-    link: str
-    link_: PowerLink | None
     # The loss used in the fit, even if the parameter has changed since.
     _loss_: Loss
-    # From labels to true classes, if asked for.
-    _correction_: Correction | None = None
     # A few training rows, for feature_importances_ and explanations.
     _sample_: Matrix | None = None
+    #: How wrong predictions for held-out rows are.
+    _errors_: HeldOutErrors | None = None
     #: How the columns of a table are read; None if all are plain numbers.
     _table_columns_: tuple[Column, ...] | None = None
     #: What the model file said.
@@ -100,7 +89,15 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
 
     @abstractmethod
     def fit(self, X: Rows, y: Labels, sample_weight: Weights = None) -> Self:
-        """Fit the classifier."""
+        """Fit the estimator."""
+
+    @abstractmethod
+    def _make_task(self, loss: Loss) -> Task:
+        """Return what y is."""
+
+    @abstractmethod
+    def _flat(self, decision: Array | Tensor) -> Array | Tensor:
+        """Return sums over members in the shape of decision values, and moved as these are."""
 
     def set_params(self, **params: object) -> Self:
         """Set parameters; `dictionary__width` also works if the dictionary was given by name."""
@@ -138,12 +135,6 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
         return self._only_member("l2_").l2
 
     @property
-    def label_noise_(self) -> Array | None:
-        """The noise matrix that predictions are corrected by; None if they are not."""
-        self._fitted()
-        return None if self._correction_ is None else self._correction_.matrix.copy()
-
-    @property
     def model_(self) -> Model:
         """The bare model: dictionary, atoms, coefficients."""
         return self._only_member("model_").model
@@ -178,7 +169,7 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
         members = self._fitted()
         if len(members) > 1:
             raise AttributeError(
-                f"{name} belongs to a single path, but this classifier averages {len(members)}: "
+                f"{name} belongs to a single path, but this model averages {len(members)}: "
                 f"use members_[i].{_OF_MEMBERS[name]}."
             )
         return members[0]
@@ -272,51 +263,6 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
         )
         write_whole(path, document)
 
-    def decision_function(self, X: Rows) -> Array | Tensor:
-        """Return decision values of shape (n_samples,) for two classes, or (n_samples, n_classes).
-
-        For two classes, f > 0 predicts classes_[1]; for more, the largest value wins. Arithmetic
-        is in float64 even if X is float32. For a torch tensor the result is a tensor of the same
-        precision on the same device.
-        """
-        return in_kind(twin_of(self)._decision(X), X)
-
-    def predict(self, X: Rows) -> ClassLabels | Tensor:
-        """Return the predicted class of each row.
-
-        For a torch tensor and numeric classes the result is a tensor on the same device.
-        """
-        now = twin_of(self)
-        return now._labels_of(now._decision(X), X)
-
-    @if_probable
-    def predict_proba(self, X: Rows) -> Array | Tensor:
-        """Return class probabilities by the fitted link, or by the formula of the loss.
-
-        For a torch tensor the result is a tensor of the same precision on the same device.
-        """
-        now = twin_of(self)
-        decision = now._decision(X)
-        return in_kind(now._probabilities_of(decision), X)
-
-    def labels_of(self, decision: Array) -> ClassLabels:
-        """Return the classes that decision values predict, as `predict` of their rows does."""
-        self._fitted()
-        return twin_of(self)._labels_of(decision)
-
-    @if_probable
-    def probabilities_of(self, decision: Array) -> Array:
-        """Return the class probabilities of decision values, as `predict_proba` of their rows."""
-        now = twin_of(self)
-        now._fitted()
-        return now._probabilities_of(decision)
-
-    def score(self, X: Rows, y: Labels, sample_weight: Weights = None) -> float:
-        """Return the accuracy."""
-        labels = checks.to_host(self.predict(X))
-        weights = checks.to_host(sample_weight)
-        return float(accuracy_score(checks.to_host(y), labels, sample_weight=weights))
-
     def explain(self, X: Rows, *, background: Rows | None = None) -> Explanation:
         """Return the Shapley values of each row: what each column adds to its decision value.
 
@@ -362,29 +308,8 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
             return self._sample_[: most_rows(self._sample_.shape[1])]
         return None if self._loaded_ is None else self._loaded_.background
 
-    def staged_decision_function(self, X: Rows) -> Iterator[Array | Tensor]:
-        """Yield the decision values after 1, 2, ..., n_iter_ steps.
-
-        The values of all atoms are cached if they fit into scikit-learn's `working_memory`.
-        """
-        for decision in twin_of(self)._staged_decision(X):
-            yield in_kind(decision, X)
-
-    def staged_predict(self, X: Rows) -> Iterator[ClassLabels | Tensor]:
-        """Yield the predicted classes after 1, 2, ..., n_iter_ steps."""
-        now = twin_of(self)
-        for decision in now._staged_decision(X):
-            yield now._labels_of(decision, X)
-
-    @if_probable
-    def staged_predict_proba(self, X: Rows) -> Iterator[Array | Tensor]:
-        """Yield the class probabilities after 1, 2, ..., n_iter_ steps, by the fitted link."""
-        now = twin_of(self)
-        for decision in now._staged_decision(X):
-            yield in_kind(now._probabilities_of(decision), X)
-
     def truncate(self, k: int) -> Self:
-        """Return a fitted copy of the classifier after k steps of its path.
+        """Return a fitted copy of the estimator after k steps of its path.
 
         k is between 0 and len(trace_), and may exceed the n_iter_ steps that validation kept. Of
         several members, each keeps the first k of its steps, and k is at most n_iter_. The link is
@@ -423,6 +348,32 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
         members = self._fitted()
         return self._flat(decision_of(members, checks.check_rows(self, X), self.n_jobs))
 
+    def _by_fold(self, X: Rows, alpha: float) -> tuple[HeldOutErrors, list[Array]]:
+        """Return the errors of held-out rows, and what the members of each fold decide."""
+        members = self._fitted()
+        checks.check_number(
+            "alpha",
+            alpha,
+            0,
+            strict=True,
+        )
+        if alpha >= 1.0:
+            raise ValueError(f"alpha must be less than 1, got {alpha!r}.")
+        errors = self._errors_
+        if errors is None:
+            raise ValueError(
+                "There are no errors of held-out rows to tell how far off predictions are: fit "
+                "with cv, for example cv=5, or with X_val and y_val."
+            )
+        X = checks.to_host(checks.check_rows(self, X))
+        n_folds = len(errors.errors)
+        parts = (
+            [of_fold(members, fold, n_folds) for fold in range(n_folds)]
+            if errors.are_folds
+            else [members]
+        )
+        return errors, [decision_of(part, X, self.n_jobs) for part in parts]
+
     def _has_path(self) -> bool:
         return all(member.has_path for member in self._fitted())
 
@@ -445,24 +396,6 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
             self.n_jobs,
         ):
             yield self._flat(decision)
-
-    def _flat(self, decision: Array | Tensor) -> Array | Tensor:
-        """Return sums over members in the shape of decision values, and moved as these are."""
-        if len(self.classes_) > 2:
-            return decision
-        return decision[:, 0] if self._correction_ is None else decision[:, 0] - self._shift
-
-    @property
-    def _shift(self) -> float:
-        return 0.0 if self._correction_ is None else self._correction_.shift
-
-    def _labels_of(self, decision: Array | Tensor, X: Rows = None) -> ClassLabels | Tensor:
-        if self._correction_ is not None and decision.ndim == 2:
-            decision = self._probabilities_of(decision)
-        return labels_of(decision, self.classes_, X)
-
-    def _probabilities_of(self, decision: Array | Tensor) -> Array | Tensor:
-        return probabilities_of(self._loss_, self.link_, decision, self._correction_)
 
     def __sklearn_is_fitted__(self) -> bool:
         return "members_" in vars(self)

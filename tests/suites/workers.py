@@ -6,7 +6,7 @@ from typing import Any
 import cloudpickle
 import numpy as np
 
-from fcgboost import FCGBoostClassifier, hashing
+from fcgboost import FCGBoostClassifier, SquaredHinge, hashing
 from fcgboost.backends.cluster.design import ClusterDesign
 from fcgboost.backends.cluster.layout import prepare
 from fcgboost.backends.cluster.shard import Shard
@@ -15,14 +15,15 @@ from fcgboost.backends.cluster.workers import RemoteRows, WorkerLostError, Worke
 from fcgboost.training.dataset import DataSet, Labelled, table_columns_of
 from fcgboost.training.folds import Split
 from fcgboost.training.settings import Settings, resolve
+from fcgboost.training.tasks import Classification
 
 
 def held_out_by_limits(data: DataSet, fraction: float, key: int) -> np.ndarray:
     """Hold out rows in memory as workers do: hashes up to a limit, but not all of a class."""
     hashes = hashing.keyed(data.row_hashes, hashing.derive(key, 1))
     is_held_out = np.zeros(len(hashes), dtype=bool)
-    for code in np.unique(data.codes):
-        rows = np.flatnonzero(data.codes == code)
+    for code in np.unique(data.target):
+        rows = np.flatnonzero(data.target == code)
         largest = int(hashes[rows].max())
         limit = max(fraction * 2.0**64, int(hashes[rows].min()))
         is_held_out[rows] = [h <= limit and h < largest for h in hashes[rows].tolist()]
@@ -158,10 +159,11 @@ def fit_on(
 
 def lay(workers: Workers, dictionary: Any, standardize: bool, n_classes: int) -> ClusterDesign:
     """Lay a dictionary over the rows of workers whose labels are codes."""
-    rows, ones = RemoteRows(workers, 0), np.ones(n_classes)
+    rows = RemoteRows(workers, 0)
     rows = rows._replace(n_rows=rows.ask("set_classes", np.arange(n_classes)).n_rows)
-    moments, totals = rows.ask("moments", ones, None, None), rows.ask("class_totals", n_classes)
-    question = (2**20, standardize, None, dictionary, moments, ones)
+    task = Classification(SquaredHinge(), None, np.arange(n_classes), np.ones(n_classes))
+    moments, totals = rows.ask("moments", task, None, None), rows.ask("class_totals", n_classes)
+    question = (2**20, standardize, None, dictionary, moments, task)
     workers.round("attach", 0, *question)
     is_sparse = rows.ask("survey")[1][0]
     return ClusterDesign(rows, dictionary, moments, standardize, totals, is_sparse)

@@ -16,7 +16,7 @@ from sklearn.inspection import partial_dependence, permutation_importance
 from sklearn.metrics import log_loss
 from sklearn.model_selection import TunedThresholdClassifierCV, cross_val_score
 
-from fcgboost import FCGBoostClassifier, hashing, load_model
+from fcgboost import FCGBoostClassifier, SquaredHinge, hashing, load_model
 from fcgboost.checks import check_rows
 from fcgboost.dictionaries import ReluDictionary, TreeDictionary
 from fcgboost.tables import CategoryColumn, NumberColumn
@@ -24,6 +24,7 @@ from fcgboost.tables.dates import part_of_date
 from fcgboost.tables.inputs import facts_of, learn_inputs
 from fcgboost.tables.levels import LevelFacts
 from fcgboost.training.dataset import DataSet
+from fcgboost.training.tasks import Classification
 from tests.suites.frames import kinds, small
 
 pa = pytest.importorskip("pyarrow")
@@ -251,13 +252,18 @@ def test_unseen_levels_count_as_missing() -> None:
     assert np.isfinite(model.decision_function(gone)).all()
 
 
+def task_of(labels):
+    return Classification(SquaredHinge(), None, np.array(list(labels)))
+
+
 def learned(dictionary, columns, rows, labels="xy"):
     """Give the inputs learned from rows, and the facts that encode these."""
+    task = task_of(labels)
 
     def ask(origins):
-        return facts_of(origins, rows, len(labels))
+        return facts_of(origins, rows, task.level_sums)
 
-    return learn_inputs(dictionary, columns, ask, rows.X[:1], labels)
+    return learn_inputs(dictionary, columns, ask, rows.X[:1], task.statistics)
 
 
 def test_rare_levels_share_a_code_in_trees() -> None:
@@ -297,14 +303,14 @@ def test_statistics_of_a_row_do_not_see_its_label() -> None:
     levels, codes = rng.integers(n_levels, size=n).astype(float), rng.integers(3, size=n)
     rows = DataSet.of(levels[:, None], codes, np.ones(n))
     column = CategoryColumn("a", tuple(f"{i:02}" for i in range(n_levels)))
-    before = facts_of([column], rows, 3)
+    before = facts_of([column], rows, task_of("abc").level_sums)
     inputs, _ = learned(ReluDictionary(), [column], rows, "abc")
     own = inputs.encode_training(rows.X, rows.row_hashes, {0: before[0]})
     assert own.shape == (n, 2)
     # All labels of one part of the rows change: statistics of that part move by the prior alone.
     part = hashing.keyed(rows.row_hashes, 19) % np.uint64(5) == 0
     sums = before[0].sums[:, 0]
-    other = LevelFacts(before[0].sums.copy())
+    other = LevelFacts(before[0].sums.copy(), np.zeros(3))
     other.sums[:, 0] = sums[:, [1, 2, 0]]
     moved = inputs.encode_training(rows.X, rows.row_hashes, {0: other})[part] - own[part]
     by_level = pd.DataFrame(moved).groupby(levels[part])
@@ -324,8 +330,9 @@ def test_facts_of_parts_add_up() -> None:
     ]
     rows = DataSet.of(values, rng.integers(2, size=60), rng.random(60))
     parts = [rows.take(np.arange(60) % 3 == i) for i in range(3)]
-    first, second, third = (facts_of(columns, part, 2) for part in parts)
-    whole = list(facts_of(columns, rows, 2))
+    sums_of = task_of("xy").level_sums
+    first, second, third = (facts_of(columns, part, sums_of) for part in parts)
+    whole = list(facts_of(columns, rows, sums_of))
     found = [one + other + last for one, other, last in zip(first, second, third, strict=True)]
     np.testing.assert_allclose(found[0].sums, whole[0].sums, rtol=1e-14)
     assert found[1:] == whole[1:]

@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 
-from fcgboost import hashing
+from fcgboost import SquaredHinge, hashing
 from fcgboost.tables import CategoryColumn
-from fcgboost.tables.levels import LevelFacts, PairFacts
+from fcgboost.tables.levels import LevelFacts, LevelSums, PairFacts
 from fcgboost.tables.pairs import Pair
 from fcgboost.training.dataset import DataSet
+from fcgboost.training.tasks import Classification
 
 
 def make_rows(n: int = 900, n_classes: int = 3, seed: int = 0) -> DataSet:
@@ -24,6 +25,10 @@ def make_rows(n: int = 900, n_classes: int = 3, seed: int = 0) -> DataSet:
 
 COLUMNS = [CategoryColumn("a", tuple("wxyz")), CategoryColumn("b", tuple("abcdef"))]
 PAIR = Pair.of(COLUMNS, 0, 1)
+
+
+def sums_of(n_classes: int) -> LevelSums:
+    return Classification(SquaredHinge(), None, np.arange(n_classes)).level_sums
 
 
 def parts_of(rows: DataSet) -> np.ndarray:
@@ -65,9 +70,9 @@ def test_what_pairs_tell_out_of_fold_is_what_a_loop_finds(n_classes: int) -> Non
     rows = make_rows(400, n_classes)
     sizes = (5, 7)
     codes = np.where(np.isnan(rows.X[:, :2]), [4, 6], rows.X[:, :2]).astype(int)
-    facts = PairFacts.of(sizes, PAIR.codes(rows.X), rows, n_classes)
+    facts = PairFacts.of(sizes, PAIR.codes(rows.X), rows, sums_of(n_classes))
     found = facts.out_of_fold(PAIR.codes(rows.X), rows.row_hashes)
-    y = rows.codes
+    y = rows.target
     weights = rows.weights
     prior = shares_of(y, weights, n_classes)
     everyone = additive(codes, y, weights, prior, n_classes)
@@ -97,14 +102,14 @@ def test_shares_of_levels_out_of_fold_are_what_a_loop_finds() -> None:
     rows = make_rows(300, 2)
     codes = np.where(np.isnan(rows.X[:, 0]), 4, rows.X[:, 0]).astype(int)
     # Labels that differ by level.
-    y = np.where(codes % 2 == 0, rows.codes, 1)
+    y = np.where(codes % 2 == 0, rows.target, 1)
     rows = DataSet.of(rows.X, y, rows.weights)
     codes = np.where(np.isnan(rows.X[:, 0]), 4, rows.X[:, 0]).astype(int)
-    found = LevelFacts.of((5,), codes, rows, 2).out_of_fold(codes, rows.row_hashes)
-    prior = shares_of(rows.codes, rows.weights, 2)
+    found = LevelFacts.of((5,), codes, rows, sums_of(2)).out_of_fold(codes, rows.row_hashes)
+    prior = shares_of(rows.target, rows.weights, 2)
     counts = [rows.weights[codes == level].sum() for level in range(5)]
     gaps = [
-        shares_of(rows.codes[codes == level], rows.weights[codes == level], 2) - prior
+        shares_of(rows.target[codes == level], rows.weights[codes == level], 2) - prior
         for level in range(5)
     ]
     spread, within = between(counts, gaps, 1, prior)
@@ -112,7 +117,7 @@ def test_shares_of_levels_out_of_fold_are_what_a_loop_finds() -> None:
     for i in range(0, len(codes), 5):
         is_in = (parts != parts[i]) & (codes == codes[i])
         n = rows.weights[is_in].sum()
-        gap = shares_of(rows.codes[is_in], rows.weights[is_in], 2) - prior
+        gap = shares_of(rows.target[is_in], rows.weights[is_in], 2) - prior
         expected = prior + gap * spread * n / (spread * n + within)
         np.testing.assert_allclose(found[i], expected[1:], atol=1e-12)
 
@@ -128,7 +133,7 @@ def test_effects_that_add_up_gain_nothing_in_a_pair() -> None:
         "product": 0.1 + 0.8 * ((first + second) % 2),
     }.items():
         rows = DataSet.of(X, (rng.random(3000) < p).astype(int), np.ones(3000))
-        facts = PairFacts.of(PAIR.sizes, PAIR.codes(rows.X), rows, 2)
+        facts = PairFacts.of(PAIR.sizes, PAIR.codes(rows.X), rows, sums_of(2))
         gains[name] = facts.gain()
     assert gains["sum"] < 2.0
     assert gains["product"] > 500.0
@@ -136,7 +141,7 @@ def test_effects_that_add_up_gain_nothing_in_a_pair() -> None:
 
 def test_combinations_that_no_row_has_tell_nothing() -> None:
     rows = make_rows()
-    facts = PairFacts.of(PAIR.sizes, PAIR.codes(rows.X), rows, 3)
+    facts = PairFacts.of(PAIR.sizes, PAIR.codes(rows.X), rows, sums_of(3))
     shares = facts.shares().reshape(5, 7, 2)
     # No row has the sixth level of the second column, nor a gap there.
     assert (shares[:, 5:] == 0.0).all()

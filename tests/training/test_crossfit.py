@@ -18,6 +18,7 @@ from fcgboost.losses import SquaredHinge
 from fcgboost.stopping import theory_steps
 from fcgboost.training import crossfit
 from fcgboost.training.presets import FAMILIES, FOREST
+from fcgboost.training.tasks import Classification
 from tests.suites.marks import also
 from tests.suites.members import Keyed, folds_by_hash, keys_of, noisy, out_of_fold
 
@@ -38,6 +39,8 @@ def kinds_of(model: FCGBoostClassifier) -> list[type]:
 
 # The blend
 
+TASK = Classification(SquaredHinge(), None, np.arange(2))
+
 
 def squared_hinge(y: np.ndarray, f: np.ndarray, weights: np.ndarray) -> float:
     return float(np.average(np.maximum(0.0, 1.0 - y[:, None] * f) ** 2, weights=weights, axis=0)[0])
@@ -46,7 +49,7 @@ def squared_hinge(y: np.ndarray, f: np.ndarray, weights: np.ndarray) -> float:
 def make_round(decision: np.ndarray, y: np.ndarray, weights: np.ndarray) -> Any:
     halves = np.array_split(np.arange(len(y)), 2)
     parts = [HeldOut(decision[r, None], (y[r] > 0) * 1, weights[r]) for r in halves]
-    return SimpleNamespace(settings=SimpleNamespace(loss=SquaredHinge()), held_out=parts)
+    return SimpleNamespace(held_out=parts)
 
 
 @given(st.integers(0, 10**6))
@@ -55,7 +58,7 @@ def test_the_blend_has_the_least_loss_of_all_held_out_rows(seed: int) -> None:
     y = rng.choice([-1.0, 1.0], 80)
     weights = rng.uniform(0.1, 3.0, 80)
     f, g = (y * rng.uniform(0, 1.5) + rng.normal(size=80) for _ in range(2))
-    weight, other = crossfit.blend([make_round(d, y, weights) for d in (f, g)])
+    weight, other = crossfit.blend([make_round(d, y, weights) for d in (f, g)], TASK)
     grid = np.linspace(0.0, 1.0, 1001)
     risks = [squared_hinge(y, (w * f + (1.0 - w) * g)[:, None], weights) for w in grid]
     best = grid[np.argmin(risks)]
@@ -71,7 +74,7 @@ def test_the_blend_has_the_least_loss_of_all_held_out_rows(seed: int) -> None:
 
 
 def test_one_kind_needs_no_blend() -> None:
-    assert crossfit.blend([SimpleNamespace()]) == [1.0]  # type: ignore[list-item]
+    assert crossfit.blend([SimpleNamespace()], TASK) == [1.0]  # type: ignore[list-item]
 
 
 @pytest.mark.parametrize("n_classes", [2, *also(3)])
@@ -207,7 +210,7 @@ def path_starts(model: FCGBoostClassifier, *data: Any, **named: Any) -> list[tup
 def test_a_kind_without_weight_is_given_up_and_not_kept(
     monkeypatch: pytest.MonkeyPatch, enough: float
 ) -> None:
-    monkeypatch.setattr(crossfit, "blend", lambda rounds: [1.0, 0.0][: len(rounds)])
+    monkeypatch.setattr(crossfit, "blend", lambda rounds, task: [1.0, 0.0][: len(rounds)])
     monkeypatch.setattr(crossfit, "_ENOUGH_WEIGHT", enough)
     X, y = noisy()
     model = make(max_iter=3)

@@ -4,9 +4,12 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from fcgboost import FCGBoostClassifier
+from fcgboost import FCGBoostClassifier, SquaredHinge
 from fcgboost.training.dataset import DataSet, check_data, subsample
+from fcgboost.training.tasks import Classification
 from tests.suites.weights import counted
+
+TASK = Classification(SquaredHinge())
 
 
 @pytest.mark.parametrize("is_sparse", [False, True], ids=["dense", "sparse"])
@@ -19,7 +22,7 @@ def test_equal_rows_of_a_class_become_one(is_sparse):
     rows = data.X.toarray() if is_sparse else data.X
     found = {
         (*row, code): w
-        for row, code, w in zip(rows.tolist(), data.codes, data.weights, strict=True)
+        for row, code, w in zip(rows.tolist(), data.target, data.weights, strict=True)
     }
     expected: dict = {}
     for row, code, weight in zip(X.tolist(), y, weights, strict=True):
@@ -46,7 +49,7 @@ def test_original_rows_are_kept_where_a_score_needs_them():
     data = DataSet.of(X[rows], (y[rows] > 0) * 1, np.ones(len(rows))).canonical(
         keeps_originals=True
     )
-    part = data.take(data.codes == 1)
+    part = data.take(data.target == 1)
     np.testing.assert_array_equal(part.originals.X, X[rows][y[rows] > 0])
     np.testing.assert_array_equal(part.X[part.positions], part.originals.X)
 
@@ -55,24 +58,24 @@ def test_a_part_of_the_data_knows_where_its_rows_were():
     X, y, counts = counted()
     X[50:] = X[:10]
     model = FCGBoostClassifier("relu")
-    data = check_data(model, X, y, counts, (None, None, None))
+    data = check_data(model, TASK, X, y, counts, (None, None, None))
     assert data.n_rows == 60
     np.testing.assert_array_equal(data.kept, np.flatnonzero(counts))
     np.testing.assert_array_equal(data.others, np.flatnonzero(counts == 0))
     np.testing.assert_array_equal(data.uncounted, X[counts == 0])
-    mask = np.arange(len(data.train.codes)) % 3 > 0
+    mask = np.arange(len(data.train.target)) % 3 > 0
     part = data.part(mask)
     np.testing.assert_array_equal(part.train.X, data.train.X[mask])
     np.testing.assert_array_equal(part.given.X, X[part.kept])
     np.testing.assert_array_equal(part.train.X[part.train.positions], part.given.X)
     assert part.train.weights.sum() == part.given.weights.sum() == counts[part.kept].sum()
-    np.testing.assert_array_equal(part.class_totals, data.class_totals)
+    assert part.task is data.task
 
 
 def test_a_share_keeps_equal_rows_together_and_a_row_of_each_class():
     X, y, counts = counted(n_classes=3)
-    data = check_data(FCGBoostClassifier("relu"), X, y, counts, (None, None, None))
+    data = check_data(FCGBoostClassifier("relu"), TASK, X, y, counts, (None, None, None))
     part = subsample(data, 0.01)
-    assert np.unique(part.train.codes).tolist() == [0, 1, 2]
-    assert len(part.train.codes) < len(data.train.codes) / 3
+    assert np.unique(part.train.target).tolist() == [0, 1, 2]
+    assert len(part.train.target) < len(data.train.target) / 3
     assert subsample(data, 1.0) is data

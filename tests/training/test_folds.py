@@ -65,12 +65,12 @@ def naive_folds(rows: DataSet, n_folds: int, key: int) -> list[int]:
     hashes = [
         int(hashing.mix(int(one) ^ hashing.derive(key, 0))) for one in rows.row_hashes.tolist()
     ]
-    for code, value in zip(rows.codes.tolist(), hashes, strict=True):
+    for code, value in zip(rows.target.tolist(), hashes, strict=True):
         values = distinct.setdefault(code, [])
         if value not in values:
             values.append(value)
     folds = []
-    for code, value in zip(rows.codes.tolist(), hashes, strict=True):
+    for code, value in zip(rows.target.tolist(), hashes, strict=True):
         values = sorted(distinct[code])
         folds.append((values.index(value) + code) % n_folds if len(values) > 1 else -1)
     # Without empty ones.
@@ -95,21 +95,21 @@ def test_folds_are_ranks_of_hashes_in_a_class(parameters: Any, n_folds: int, key
     rows = make_rows(*parameters)
     splits = hash_folds(rows, n_folds, key)
     expected = naive_folds(rows, n_folds, key)
-    found = folds_of(splits, len(rows.codes))
+    found = folds_of(splits, len(rows.target))
     assert found == expected
     for split in splits:
         assert len(split.test) > 0
-        assert sorted([*split.train, *split.test]) == list(range(len(rows.codes)))
+        assert sorted([*split.train, *split.test]) == list(range(len(rows.target)))
         # No training part lacks a class.
-        assert set(rows.codes[split.train]) == set(rows.codes)
+        assert set(rows.target[split.train]) == set(rows.target)
 
 
 @given(data_sets, st.integers(2, 8))
 def test_equal_rows_of_a_class_share_a_fold(parameters: Any, n_folds: int) -> None:
     rows = make_rows(*parameters)
-    folds = folds_of(hash_folds(rows, n_folds, 7), len(rows.codes))
+    folds = folds_of(hash_folds(rows, n_folds, 7), len(rows.target))
     by_row: dict[Any, set[int]] = {}
-    for row, code, fold in zip(rows.X.tolist(), rows.codes.tolist(), folds, strict=True):
+    for row, code, fold in zip(rows.X.tolist(), rows.target.tolist(), folds, strict=True):
         by_row.setdefault((*row, code), set()).add(fold)
     assert all(len(own) == 1 for own in by_row.values())
 
@@ -119,10 +119,10 @@ def test_folds_do_not_depend_on_order_or_repetition(
     parameters: Any, n_folds: int, random: Any
 ) -> None:
     rows = make_rows(*parameters)
-    n = len(rows.codes)
+    n = len(rows.target)
     folds = folds_of(hash_folds(rows, n_folds, 3), n)
     order = np.array(random.sample([*range(n), *range(n)], 2 * n))
-    again = DataSet.of(rows.X[order], rows.codes[order], np.ones(2 * n))
+    again = DataSet.of(rows.X[order], rows.target[order], np.ones(2 * n))
     assert folds_of(hash_folds(again, n_folds, 3), 2 * n) == [folds[i] for i in order]
 
 
@@ -162,8 +162,8 @@ def test_one_split_holds_out_a_quarter_of_each_class(seed: int, n_rows: int) -> 
     (split,) = one_split(rows, seed)
     assert sorted([*split.train, *split.test]) == list(range(n_rows))
     for code in range(3):
-        size = int((rows.codes == code).sum())
-        assert SHARE * size <= (rows.codes[split.test] == code).sum() < SHARE * size + 1
+        size = int((rows.target == code).sum())
+        assert SHARE * size <= (rows.target[split.test] == code).sum() < SHARE * size + 1
 
 
 @given(st.lists(st.sampled_from("abcdefgh"), min_size=2, max_size=50), st.integers(2, 6))

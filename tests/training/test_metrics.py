@@ -19,7 +19,8 @@ from sklearn.preprocessing import FunctionTransformer, PolynomialFeatures, Stand
 from fcgboost import FCGBoostClassifier, TreeDictionary, load_model
 from fcgboost.datasets import make_simulation
 from fcgboost.losses import SquaredHinge
-from fcgboost.training.scoring import Metric, PrecomputedClassifier
+from fcgboost.training.scoring import Metric
+from fcgboost.training.tasks import PrecomputedClassifier
 
 
 def noisy(n_rows: int = 200, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:

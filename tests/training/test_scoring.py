@@ -14,8 +14,13 @@ from sklearn.metrics import make_scorer
 from fcgboost import FCGBoostClassifier, SquaredHinge, threads
 from fcgboost.calibration import PowerLink, labels_of, probabilities_of
 from fcgboost.threads import shared
-from fcgboost.training.scoring import Metric, PrecomputedClassifier, _quiet, make_sums
+from fcgboost.training.scoring import Metric, _quiet
+from fcgboost.training.tasks import Classification, PrecomputedClassifier
 from tests.suites.strategies import simulation
+
+
+def sums_of(n_classes: int, *args: Any, **kwargs: Any) -> Callable[[Any], float]:
+    return Classification(SquaredHinge(), None, np.arange(n_classes)).sums(*args, **kwargs)
 
 
 def undecided(n_classes: int) -> tuple[FCGBoostClassifier, np.ndarray]:
@@ -53,9 +58,9 @@ def test_no_class_is_more_probable_at_zero(link: PowerLink | None) -> None:
 
 def test_steps_are_scored_by_the_classes_that_are_predicted() -> None:
     codes, counts = np.array([0, 1, 1]), np.array([1.0, 2.0, 4.0])
-    sums = make_sums(codes, 2, counts, is_smoothed=False)
+    sums = sums_of(2, codes, counts, is_smoothed=False)
     assert sums(np.array([[0.0], [0.0], [1e-300]])) == 5.0
-    sums = make_sums(codes, 3, counts, is_smoothed=False)
+    sums = sums_of(3, codes, counts, is_smoothed=False)
     assert sums(np.array([[1.0, 1.0, 0.0], [0.0, 1.0, 1.0], [0.0, 0.0, 0.0]])) == 3.0
 
 
@@ -66,19 +71,17 @@ def test_many_rows_are_scored_in_blocks_by_any_number_of_threads(n_classes: int)
     decision = rng.standard_normal((150_000, 1 if n_classes == 2 else n_classes))
     counts = rng.random(150_000)
     halves = np.split(np.arange(150_000), 2)
-    sums = make_sums(codes, n_classes, counts, is_smoothed=True)
+    sums = sums_of(n_classes, codes, counts, is_smoothed=True)
     one = sums(decision)
     with shared.ours(3):
         assert sums(decision) == one
-    parts = [
-        make_sums(codes[i], n_classes, counts[i], is_smoothed=True)(decision[i]) for i in halves
-    ]
+    parts = [sums_of(n_classes, codes[i], counts[i], is_smoothed=True)(decision[i]) for i in halves]
     assert one == pytest.approx(sum(parts))
 
 
 def test_a_loss_beside_hits_is_that_of_an_output_and_never_of_what_is_right() -> None:
     codes, counts = np.array([0, 1, 2]), np.array([2.0, 1.0, 1.0])
-    sums = make_sums(codes, 3, counts, is_smoothed=True)
+    sums = sums_of(3, codes, counts, is_smoothed=True)
     right = np.array([[3.0, -2.0, -1.0], [-1.0, 1.0, -5.0], [-1.0, -1.0, 2.0]])
     assert sums(right) == 4.0
     # Of every row one output costs 1, the others 4 and 0: 5 / 3 on average.

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fcgboost import FCGBoostClassifier, Status, estimators, threads
+from fcgboost import FCGBoostClassifier, SquaredHinge, Status, estimators, threads
 from fcgboost.datasets import make_simulation
 from fcgboost.stopping import Progress, Step
 from fcgboost.training import crossfit, time_limit
 from fcgboost.training.dataset import check_data
+from fcgboost.training.tasks import Classification
 from fcgboost.training.time_limit import TimeLimit
 from tests.suites.members import folds_by_hash, out_of_fold
 
@@ -162,7 +163,9 @@ def test_data_that_take_too_long_to_read_are_told() -> None:
 def test_rows_that_there_is_no_time_for_are_left_out(monkeypatch) -> None:
     monkeypatch.setattr(time_limit, "_ENOUGH_ROWS", 50)
     labels = np.where(np.arange(200) == 0, 2, Y > 0)
-    data = check_data(FCGBoostClassifier(), X, labels, None, (None, None, None))
+    data = check_data(
+        FCGBoostClassifier(), Classification(SquaredHinge()), X, labels, None, (None, None, None)
+    )
     for taken, share in ((0.01, 1.0), (0.5, 1.0 / 12.0 / 24.0 * 11.0), (0.99, 0.25)):
         clock = Clock()
         limit = TimeLimit(1.0, clock)
@@ -173,8 +176,8 @@ def test_rows_that_there_is_no_time_for_are_left_out(monkeypatch) -> None:
             continue
         with pytest.warns(UserWarning, match="time_limit=1 is too short for all rows"):
             part = limit.affordable_rows(data)
-        assert abs(len(part.train.codes) - n_rows) <= 3
-        assert np.unique(part.train.codes).tolist() == [0, 1, 2]
+        assert abs(len(part.train.target) - n_rows) <= 3
+        assert np.unique(part.train.target).tolist() == [0, 1, 2]
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import cycle
 from typing import Any, overload
 
@@ -90,6 +90,21 @@ class Trace(Sequence[Step]):
         """Return the last record of the first k steps, if any."""
         n = bisect_right(self.steps, k, key=lambda step: step.k)
         return self.steps[n - 1] if n else None
+
+    def in_units(self, shift: float, scale: float) -> Trace:
+        """Return the path of shift + scale f for that of f; the objectives stay those of f."""
+        # Steps share the arrays of leaves that none of them has corrected.
+        leaves = {id(values): scale * values for step in self.steps for values in step.leaves}
+        steps = [
+            replace(
+                step,
+                coef=step.coef if step.leaves else scale * step.coef,
+                intercept=shift + scale * step.intercept,
+                leaves=tuple(leaves[id(values)] for values in step.leaves),
+            )
+            for step in self.steps
+        ]
+        return replace(self, steps=tuple(steps), start=shift + scale * self.start)
 
     def model(
         self,

@@ -17,7 +17,8 @@ from fcgboost.colors import BLUE, DICTIONARY_COLORS, GREY, ORANGE, SKY, VERMILIO
 from fcgboost.plotting import base
 from fcgboost.plotting.base import Array
 from fcgboost.prediction import BaseFCGBoost
-from fcgboost.training.scoring import Metric, PrecomputedClassifier
+from fcgboost.training.scoring import Metric
+from fcgboost.training.tasks import PrecomputedClassifier
 
 if TYPE_CHECKING:
     from matplotlib.lines import Line2D

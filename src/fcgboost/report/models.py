@@ -39,7 +39,8 @@ class FittedModel(Description):
 
     @property
     def classes(self) -> Labels:
-        return self.classifier.classes_
+        classes: Labels = self.classifier.classes_
+        return classes
 
     @property
     def has_proba(self) -> bool:

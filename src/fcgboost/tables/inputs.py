@@ -2,7 +2,7 @@
 
 Families that take missing values and categories, such as trees, see them as they are. The others
 see numbers: gaps filled and marked, few levels one-hot encoded, many levels target encoded.
-Training rows are encoded out of fold, so that no row sees its own class.
+Training rows are encoded out of fold, so that no row sees its own target.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from fcgboost.tables.columns import (
     level_codes,
 )
 from fcgboost.tables.learning import Audience, NumberFacts, number_outputs
-from fcgboost.tables.levels import LabelFacts, LevelFacts, PairFacts
+from fcgboost.tables.levels import LabelFacts, LevelFacts, LevelSums, PairFacts
 from fcgboost.tables.pairs import Pair, choose_pairs
 
 # Levels with fewer rows are pooled for trees: sets of many levels would learn them by heart. If
@@ -48,8 +48,8 @@ _LEAST_SHARE = 0.05
 _MEDIAN_ROWS = 1 << 14
 _MEDIAN_ENTRIES = 1 << 21
 _VIEWS = ("smooth", "both", "trees")
-# How the names of statistics begin.
-_SHARE = "share of "
+# Of a level, what is no statistic of the targets.
+_OF_LEVELS = ("level", "missing")
 
 Facts = NumberFacts | LabelFacts
 
@@ -137,7 +137,7 @@ class Inputs:
     ) -> Array:
         """Return the inputs of training rows, with statistics of other rows."""
         Z: Array = self.encode(X)
-        are_shares = np.array([output.part.startswith(_SHARE) for output in self.outputs])
+        are_shares = np.array([_is_statistic(output) for output in self.outputs])
         for j, fact in facts.items():
             origin = self.origins[j]
             if isinstance(origin, Pair):
@@ -150,7 +150,11 @@ class Inputs:
     def used(self, facts: Sequence[Any]) -> dict[int, LabelFacts]:
         """Return the facts that the encoding of training rows needs, by column or pair."""
         pairs = zip(self.sources.tolist(), self.outputs, strict=True)
-        return {j: facts[j] for j, output in pairs if output.part.startswith(_SHARE)}
+        return {j: facts[j] for j, output in pairs if _is_statistic(output)}
+
+
+def _is_statistic(output: NumberOutput | LevelOutput) -> bool:
+    return isinstance(output, LevelOutput) and output.part not in _OF_LEVELS
 
 
 def encode(inputs: Inputs | None, X: Rows) -> Rows:
@@ -191,7 +195,11 @@ def plain_inputs(dictionary: Dictionary, columns: Sequence[Column], sample: Arra
     return PlainInputs([column.name for column in columns], fills)
 
 
-def facts_of(origins: Sequence[Column | Pair], rows: Any, n_classes: int) -> tuple[Facts, ...]:
+def facts_of(
+    origins: Sequence[Column | Pair],
+    rows: Any,
+    sums_of: LevelSums,
+) -> tuple[Facts, ...]:
     """Return what determines the outputs of all columns, or of pairs, of rows.
 
     Facts of parts of a `DataSet` add up.
@@ -200,10 +208,10 @@ def facts_of(origins: Sequence[Column | Pair], rows: Any, n_classes: int) -> tup
     for j, origin in enumerate(origins):
         if isinstance(origin, Pair):
             codes = origin.codes(rows.X)
-            facts.append(PairFacts.of(origin.sizes, codes, rows, n_classes))
+            facts.append(PairFacts.of(origin.sizes, codes, rows, sums_of))
         elif isinstance(origin, CategoryColumn):
             codes = level_codes(rows.X[:, j], len(origin.levels))
-            facts.append(LevelFacts.of((len(origin.levels) + 1,), codes, rows, n_classes))
+            facts.append(LevelFacts.of((len(origin.levels) + 1,), codes, rows, sums_of))
         else:
             unit = getattr(origin, "unit", "number")
             facts.append(NumberFacts.of(rows.X[:, j], unit))
@@ -215,19 +223,19 @@ def learn_inputs(
     columns: Sequence[Column],
     ask: Callable[[Sequence[Column | Pair]], Sequence[Any]],
     sample: Array,
-    labels: Sequence[object],
+    statistics: Sequence[str],
 ) -> tuple[Inputs, dict[int, LabelFacts]]:
     """Return what columns become for the families of a dictionary; a sample gives medians.
 
-    `ask` returns the facts of columns, or of pairs. Those that the encoding of training rows needs
-    are returned as well.
+    `ask` returns the facts of columns, or of pairs, and `statistics` names what they tell. Those
+    that the encoding of training rows needs are returned as well.
     """
     audience = audience_of(dictionary)
     learned: list[Column] = []
     facts = list(ask(columns))
     for j, (column, fact) in enumerate(zip(columns, facts, strict=True)):
         if isinstance(column, CategoryColumn):
-            column = replace(column, outputs=_level_outputs(fact, labels, audience))
+            column = replace(column, outputs=_level_outputs(fact, statistics, audience))
         elif isinstance(column, NumberColumn):
             column = replace(column, outputs=number_outputs(fact, sample[:, j], audience))
         learned.append(column)
@@ -238,7 +246,7 @@ def learn_inputs(
         raise ValueError("X has no usable column: all are constant, empty or unique identifiers.")
     pairs = []
     for pair, fact in choose_pairs(learned, ask):
-        pairs.append(replace(pair, outputs=tuple(_share_outputs(fact, labels))))
+        pairs.append(replace(pair, outputs=tuple(_share_outputs(fact, statistics))))
         facts.append(fact)
     inputs = Inputs(learned, pairs)
     return inputs, inputs.used(facts)
@@ -249,7 +257,7 @@ def _without_priors(column: Column) -> Column:
     shares = [
         output.numbers
         for output in column.outputs
-        if isinstance(output, LevelOutput) and output.part.startswith(_SHARE)
+        if isinstance(output, LevelOutput) and _is_statistic(output)
     ]
     if not shares or any(min(numbers) < max(numbers) for numbers in shares):
         return column
@@ -278,7 +286,7 @@ def median_rows(X: Array) -> Array:
 
 
 def _level_outputs(
-    facts: LevelFacts, labels: Sequence[object], audience: Audience
+    facts: LevelFacts, statistics: Sequence[str], audience: Audience
 ) -> tuple[LevelOutput, ...]:
     """Return codes of levels, marks for few of them, or statistics."""
     counts = facts.counts[:-1]
@@ -290,7 +298,7 @@ def _level_outputs(
     is_few = len(present) <= FEW_LEVELS
     outputs = []
     if not is_few:
-        outputs = _share_outputs(facts, labels)
+        outputs = _share_outputs(facts, statistics)
     elif audience.smooth:
         # Of two levels, one mark tells them apart.
         marked = present if len(present) + has_gaps > 2 else present[1:]
@@ -307,10 +315,10 @@ def _level_outputs(
     return tuple(outputs)
 
 
-def _share_outputs(facts: LabelFacts, labels: Sequence[object]) -> list[LevelOutput]:
+def _share_outputs(facts: LabelFacts, statistics: Sequence[str]) -> list[LevelOutput]:
     return [
-        LevelOutput(f"{_SHARE}{label}", None, tuple(shares.tolist()))
-        for label, shares in zip(labels[1:], facts.shares().T, strict=True)
+        LevelOutput(statistic, None, tuple(shares.tolist()))
+        for statistic, shares in zip(statistics, facts.shares().T, strict=True)
     ]
 
 

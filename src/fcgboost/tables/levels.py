@@ -1,15 +1,16 @@
-"""What the labels of training rows say about levels of categories, and about pairs of levels."""
+"""What the targets of training rows say about levels of categories, and about pairs of levels."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 
 from fcgboost import hashing
-from fcgboost.arrays import Codes
+from fcgboost.arrays import Codes, Target
 from fcgboost.tables.cells import Array
 
 # Target statistics are out of fold: the number of folds, and the key of their draw.
@@ -20,17 +21,26 @@ _N_SWEEPS = 4
 _RIDGE = 10.0
 
 
+#: Adds up targets by bin, given the bins, their number, the targets and the weights.
+LevelSums = Callable[[Codes, int, Target, Array], tuple[Array, Array]]
+
+
 @dataclass(frozen=True, eq=False)
 class LabelFacts(ABC):
     """The weights of the classes by level, missing values last, and part of the rows.
+
+    A number z counts as 1 - z of one class and z of another.
 
     Parameters
     ----------
     sums : ndarray of shape (n_levels + 1, n_folds, n_classes)
         Of a pair of columns, the levels of each have an axis.
+    excess : ndarray of shape (n_classes,)
+        The sum of z^2 - z: 0 for classes, whose variance is that of their shares.
     """
 
     sums: Array
+    excess: Array
 
     @classmethod
     def of(
@@ -38,17 +48,22 @@ class LabelFacts(ABC):
         sizes: tuple[int, ...],
         codes: Codes,
         rows: Any,
-        n_classes: int,
+        sums_of: LevelSums,
     ) -> Self:
         """Add up the weights of rows with these codes, of axes of these sizes."""
-        shape = (*sizes, _N_FOLDS, n_classes)
-        bins = (codes * _N_FOLDS + _folds(rows.row_hashes)) * n_classes + rows.codes
-        sums = np.bincount(bins, rows.weights, int(np.prod(shape)))
-        return cls(sums.astype(np.float64).reshape(shape))
+        bins = codes * _N_FOLDS + _folds(rows.row_hashes)
+        n_bins = _N_FOLDS * int(np.prod(sizes))
+        sums, excess = sums_of(
+            bins,
+            n_bins,
+            rows.target,
+            rows.weights,
+        )
+        return cls(sums.reshape(*sizes, _N_FOLDS, -1), excess)
 
     def __add__(self, other: Self) -> Self:
         """Return the facts of both."""
-        return replace(self, sums=self.sums + other.sums)
+        return replace(self, sums=self.sums + other.sums, excess=self.excess + other.excess)
 
     @property
     def counts(self) -> Array:
@@ -80,6 +95,12 @@ class LabelFacts(ABC):
         totals = self.sums.sum(axis=tuple(range(self.sums.ndim - 1)))
         return np.asarray(totals / totals.sum())
 
+    @property
+    def _within(self) -> Array:
+        """The variances of the classes' shares, or of numbers, over all rows."""
+        prior = self._prior
+        return np.asarray(prior * (1.0 - prior) + self.excess / self.sums.sum())
+
     @abstractmethod
     def _expected(self, sums: Array) -> Array:
         """Return the shares of the classes that are expected of levels."""
@@ -99,8 +120,7 @@ class LabelFacts(ABC):
         total = sizes.sum()
         n_free = max(int(np.count_nonzero(sizes)) - self._n_expected(sizes[..., 0]), 0)
         gaps = by_level / np.maximum(sizes, 1e-300) - self._expected(by_level)
-        prior = self._prior
-        within = prior * (1.0 - prior)
+        within = self._within
         by_chance = n_free + np.sqrt(2.0 * n_free)
         levels = tuple(range(sizes.ndim - 1))
         between = (sizes * gaps**2).sum(axis=levels) - by_chance * within
@@ -161,8 +181,7 @@ class PairFacts(LabelFacts):
         effects = self._effects(self._others)
         gaps = self.sums - sizes * self._expected(self._others)
         explained = (2.0 * gaps * effects - sizes * effects**2).sum(axis=(0, 1, 2))
-        within = np.maximum(self._prior * (1.0 - self._prior), 1e-300)
-        return float((explained / within)[1:].mean())
+        return float((explained / np.maximum(self._within, 1e-300))[1:].mean())
 
 
 def _means(gaps: Array, sizes: Array, axis: int) -> Array:

@@ -18,14 +18,13 @@ from scipy.optimize import minimize_scalar
 from fcgboost import hashing, threads
 from fcgboost.arrays import Array
 from fcgboost.calibration import HeldOut
-from fcgboost.losses import Loss
-from fcgboost.members import Member
+from fcgboost.members import Member, of_fold
 from fcgboost.stopping import Status
 from fcgboost.training.fit import Fit
 from fcgboost.training.layout import FitRows, Layout
 from fcgboost.training.schedule import Schedule
-from fcgboost.training.scoring import make_targets
 from fcgboost.training.settings import Settings
+from fcgboost.training.tasks import Task
 from fcgboost.training.time_limit import TimeLimit
 from fcgboost.training.trials import Best, Trial, choose, judged_weight, results_table
 
@@ -57,9 +56,7 @@ class CrossFit:
         """Return members that know nothing of a split's rows, with weights that sum to one."""
         if not self.is_average:
             return list(self.members)
-        members = self.members[split :: len(self.held_out)]
-        total = sum(member.weight for member in members)
-        return [replace(member, weight=member.weight / total) for member in members]
+        return of_fold(self.members, split, len(self.held_out))
 
 
 @dataclass(frozen=True)
@@ -177,7 +174,7 @@ def cross_fit(
             break
         if not is_settled and judged_weight(trials[0]) >= _ENOUGH_WEIGHT:
             is_settled = True
-            weights = blend([_Round.of(of_kind, rows) for of_kind in trials])
+            weights = blend([_Round.of(of_kind, rows) for of_kind in trials], rows.task)
             running = [kind for kind in running if weights[kind] > 0.0]
             given_up = [kind for kind in range(len(kinds)) if kind not in running]
             for kind in given_up:
@@ -185,10 +182,10 @@ def cross_fit(
     results = results_table([trials[kind] for kind in (*running, *given_up)])
     rounds = [_Round.of(trials[kind], rows) for kind in running]
     if kinds[0].is_ensemble:
-        return _average(rounds, results)
-    best = min(rounds, key=lambda part: _risk(part.settings.loss, part.held_out))
+        return _average(rounds, rows.task, results)
+    best = min(rounds, key=lambda part: rows.task.risk(part.held_out))
     if not rows.n_splits:
-        return _average([best], results)
+        return _average([best], rows.task, results)
     return _refitted(
         rows,
         best,
@@ -233,9 +230,13 @@ def _is_late(trial: Trial) -> bool:
     return trial.status is Status.TIME_LIMIT
 
 
-def _average(rounds: Sequence[_Round], results: Mapping[str, Array]) -> CrossFit:
+def _average(
+    rounds: Sequence[_Round],
+    task: Task,
+    results: Mapping[str, Array],
+) -> CrossFit:
     """Return the weighted average of all members."""
-    weights = blend(rounds)
+    weights = blend(rounds, task)
     members: list[Member] = []
     layouts: list[Layout | None] = []
     for weight, of_kind in zip(weights, rounds, strict=True):
@@ -280,14 +281,13 @@ def _refitted(
     )
 
 
-def blend(rounds: Sequence[_Round]) -> list[float]:
+def blend(rounds: Sequence[_Round], task: Task) -> list[float]:
     """Return the convex weights of one or two kinds with the least loss of held-out rows."""
     if len(rounds) == 1:
         return [1.0]
-    loss = rounds[0].settings.loss
 
     def risk(weight: float) -> float:
-        return _risk(loss, _blended(rounds, [weight, 1.0 - weight]))
+        return task.risk(_blended(rounds, [weight, 1.0 - weight]))
 
     best = minimize_scalar(
         risk,
@@ -311,12 +311,3 @@ def _blended(rounds: Sequence[_Round], weights: Sequence[float]) -> list[HeldOut
         decisions = [w * part.decision for w, part in zip(weights, parts, strict=True)]
         blended.append(parts[0]._replace(decision=np.add.reduce(decisions)))
     return blended
-
-
-def _risk(loss: Loss, held_out: Sequence[HeldOut]) -> float:
-    """Return the mean loss of held-out rows, over rows and outputs."""
-    decision, codes, weights = (np.concatenate(part) for part in zip(*held_out, strict=True))
-    n_classes = max(2, decision.shape[1])
-    targets = make_targets(codes, n_classes)
-    risks = [weights @ loss.value(y, f) for y, f in zip(targets, decision.T, strict=True)]
-    return float(np.mean(risks) / weights.sum())

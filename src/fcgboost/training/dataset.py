@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -20,6 +20,7 @@ from fcgboost.arrays import (
     Labels,
     Matrix,
     Rows,
+    Target,
     Weights,
     is_sparse,
 )
@@ -27,39 +28,50 @@ from fcgboost.clipping import Limits
 from fcgboost.tables.columns import Column, NumberColumn
 from fcgboost.tables.opening import is_table
 from fcgboost.threads import cached
+from fcgboost.training.tasks import Task
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class DataSet:
-    """Checked rows with class codes, positive weights and fingerprints.
+    """Checked rows with targets, positive weights and fingerprints.
 
+    The target is the code of a class (an integer), or a number.
     `positions` maps the user's original rows to these, and `originals` are those rows, if needed.
     """
 
     X: Matrix
-    codes: Codes
+    target: Target
     weights: Array
     row_hashes: hashing.Hashes
     originals: DataSet | None = None
     positions: Codes | None = None
 
     @classmethod
-    def of(cls, X: Matrix, codes: Codes, weights: Array) -> DataSet:
+    def of(cls, X: Matrix, target: Target, weights: Array) -> DataSet:
         """Return the rows of positive weight."""
         kept = weights > 0.0
         if not kept.all():
             X = X[kept]
-            codes = codes[kept]
+            target = target[kept]
             weights = weights[kept]
         return cls(
             X,
-            codes=codes,
+            target=target,
             weights=weights,
             row_hashes=hashing.fingerprint(X),
         )
 
+    @property
+    def strata(self) -> Codes:
+        """The part of each row, its class if it has one: splits hold out a share of each part."""
+        if self.target.dtype.kind == "i":
+            return self.target
+        return np.zeros(len(self.target), dtype=np.intp)
+
     def canonical(self, keeps_originals: bool = False) -> DataSet:
-        """Return the rows sorted by fingerprint, class and weight, with equal rows merged.
+        """Return the rows sorted by fingerprint, target and weight, with equal rows merged.
 
         Sums then depend neither on the order of the rows nor on whether a row is repeated or has
         the weight 2.
@@ -67,11 +79,11 @@ class DataSet:
         order = hashing.order_of(self.row_hashes)
         row_hashes = self.row_hashes[order]
         is_first = np.append(True, row_hashes[1:] != row_hashes[:-1])
-        # Few fingerprints repeat; only those rows are compared, and sorted by class and weight.
+        # Few fingerprints repeat; only those rows are compared, and sorted by target and weight.
         again = np.flatnonzero(~is_first)
         tied = np.flatnonzero(~(is_first & np.append(is_first[1:], True)))
         rows = order[tied]
-        order[tied] = rows[np.lexsort((self.weights[rows], self.codes[rows], row_hashes[tied]))]
+        order[tied] = rows[np.lexsort((self.weights[rows], self.target[rows], row_hashes[tied]))]
         is_first[again] = ~self._equal(order[again], order[again - 1])
         starts = np.flatnonzero(is_first)
         weights = np.add.reduceat(self.weights[order], starts)
@@ -85,8 +97,8 @@ class DataSet:
         )
 
     def _equal(self, some: Codes, others: Codes) -> Flags:
-        """Return whether rows with equal fingerprints have equal values and classes."""
-        equal = self.codes[some] == self.codes[others]
+        """Return whether rows with equal fingerprints have equal values and targets."""
+        equal = self.target[some] == self.target[others]
         X = self.X[some[equal]]
         Z = self.X[others[equal]]
         if is_sparse(X):
@@ -99,7 +111,7 @@ class DataSet:
         """Return some rows, without the original ones."""
         return DataSet(
             X=self.X[at] if is_sparse(self.X) else _kernels.take_rows(self.X, at),
-            codes=self.codes[at],
+            target=self.target[at],
             weights=self.weights[at],
             row_hashes=self.row_hashes[at],
         )
@@ -140,24 +152,23 @@ class DataSet:
         return np.where(np.isnan(self.X), self.medians() if medians is None else medians, self.X)
 
     def digest(self) -> hashing.Digest:
-        """Return a digest of the rows, labels and weights that does not depend on their order."""
-        return hashing.Digest.of(self.row_hashes, self.codes, self.weights)
+        """Return a digest of the rows, targets and weights that does not depend on their order."""
+        return hashing.Digest.of(self.row_hashes, self.target, self.weights)
 
 
 class Data(NamedTuple):
-    """The classes, the training rows, the validation rows if any, and the columns.
+    """The task, the training rows, the validation rows if any, and the columns.
 
-    `table_columns` are the columns, each of which knows how it is read, and `class_totals` the
-    weights of the classes over all training rows, also in a part of them. `given` are the training
-    rows before equal ones were merged, and `kept` their positions among all n_rows rows of X.
-    `uncounted` are the rows of weight zero, and `others` their positions.
+    The task is learned from all training rows, also in a part of them. `table_columns` are the
+    columns, each of which knows how it is read. `given` are the training rows before equal ones
+    were merged, and `kept` their positions among all n_rows rows of X. `uncounted` are the rows of
+    weight zero, and `others` their positions.
     """
 
-    classes: ClassLabels
+    task: Task
     train: DataSet
     validation: DataSet | None
     table_columns: Sequence[Column]
-    class_totals: Array
     given: DataSet
     kept: Codes
     uncounted: Matrix
@@ -188,15 +199,15 @@ class Labelled(NamedTuple):
         return DataSet.of(self.X, self.codes, self.weights)
 
 
-def check_labelled(
+def _check_rows(
     estimator: BaseEstimator,
     X: Rows,
     y: Labels | None,
     sample_weight: Weights,
-    training_classes: ClassLabels | None = None,
-) -> Labelled:
-    """Check training data, or with training classes validation data."""
-    is_training = training_classes is None
+    read: Callable[[Labels], T],
+    is_training: bool = True,
+) -> tuple[Matrix, T, Array]:
+    """Check training or validation data; return the rows, what is read of y, and the weights."""
     ending = "" if is_training else "_val"
     if y is None:
         raise ValueError(
@@ -215,21 +226,17 @@ def check_labelled(
         if is_training:
             raise
         raise ValueError(f"X_val: {error}") from error
-    classes, codes = checks.check_labels(y, training_classes)
-    if X.shape[0] != len(codes):
-        raise ValueError(f"X{ending} and y{ending} have {X.shape[0]} and {len(codes)} rows.")
+    known = read(y)
+    if X.shape[0] != _num_samples(y):
+        raise ValueError(f"X{ending} and y{ending} have {X.shape[0]} and {_num_samples(y)} rows.")
     weights = checks.check_weights(sample_weight, X.shape[0], f"sample_weight{ending}")
     check_some_weight(weights, f"sample_weight{ending}")
-    return Labelled(
-        classes,
-        X=X,
-        codes=codes,
-        weights=weights,
-    )
+    return X, known, weights
 
 
 def check_data(
     estimator: BaseEstimator,
+    task: Task,
     X: Rows,
     y: Labels | None,
     sample_weight: Weights,
@@ -251,45 +258,44 @@ def check_data(
         X = _safe_indexing(X, kept)
         y = _safe_indexing(y, kept)
         sample_weight = weights[kept]
-    labelled = check_labelled(
+    X, (task, target), counts = _check_rows(
         estimator,
         X,
         y,
         sample_weight,
+        task.read,
     )
     if uncounted is None:
-        kept = np.flatnonzero(labelled.weights)
-        uncounted = labelled.X[labelled.weights == 0.0]
+        kept = np.flatnonzero(counts)
+        uncounted = X[counts == 0.0]
     elif len(kept) < len(weights):
         uncounted = checks.check_matrix(estimator, uncounted, reset=False)
     else:
-        uncounted = labelled.X[:0]
+        uncounted = X[:0]
     n_rows = len(kept) + uncounted.shape[0]
     is_other = np.ones(n_rows, dtype=bool)
     is_other[kept] = False
-    given = labelled.data()
+    given = DataSet.of(X, target, counts)
     checks.warn_of_shares(given.weights.sum(), len(given.weights))
-    # Without sorting, as there may be millions of codes.
-    is_present = np.bincount(given.codes, minlength=len(labelled.classes)) > 0
-    classes = labelled.classes[is_present]
-    given = replace(given, codes=(np.cumsum(is_present) - 1)[given.codes])
-    check_two_classes(classes)
+    task, target = task.present(given.target)
+    given = replace(given, target=target)
     held_out = None
     if X_val is not None:
-        validating = check_labelled(
+        X_val, target, counts = _check_rows(
             estimator,
             X_val,
             y_val,
             sample_weight_val,
-            classes,
+            task.read_again,
+            is_training=False,
         )
-        held_out = validating.data().canonical(keeps_originals)
+        held_out = DataSet.of(X_val, target, counts).canonical(keeps_originals)
+    train = given.canonical(keeps_originals)
     return Data(
-        classes,
-        train=given.canonical(keeps_originals),
+        task.learned(train.target, train.weights),
+        train=train,
         validation=held_out,
         table_columns=table_columns_of(estimator),
-        class_totals=np.bincount(given.codes, given.weights, len(classes)).astype(np.float64),
         given=given,
         kept=kept,
         uncounted=uncounted,
@@ -308,15 +314,6 @@ def table_columns_of(estimator: BaseEstimator) -> Sequence[Column]:
     return [NumberColumn(str(name)) for name in names]
 
 
-def check_two_classes(classes: ClassLabels) -> None:
-    """Raise a ValueError if there are fewer than two classes."""
-    if len(classes) < 2:
-        raise ValueError(
-            f"y has only one class ({classes.tolist()[0]!r}) among the rows of positive weight: a "
-            "classifier needs at least two classes."
-        )
-
-
 def check_some_weight(weights: Array, name: str) -> None:
     """Raise a ValueError if all weights are zero."""
     if not weights.any():
@@ -324,17 +321,17 @@ def check_some_weight(weights: Array, name: str) -> None:
 
 
 def held_out_rows(data: DataSet, fraction: float, key: int) -> Flags:
-    """Return whether to hold out each row: in each class, those with the smallest keyed hashes.
+    """Return whether to hold out each row: of each stratum, those with the smallest keyed hashes.
 
-    Equal rows of a class stay together. Each class keeps at least one row for training.
+    Equal rows of a stratum stay together. Each keeps at least one row for training.
     """
     hashes = hashing.keyed(data.row_hashes, key)
     weights = counts_of(data.weights)
     order = hashing.order_of(hashes)
     is_held_out = np.zeros(len(hashes), dtype=bool)
-    codes = data.codes[order]
-    for code in np.flatnonzero(np.bincount(codes)):
-        rows = order[np.flatnonzero(codes == code)]
+    strata = data.strata[order]
+    for stratum in np.flatnonzero(np.bincount(strata)):
+        rows = order[np.flatnonzero(strata == stratum)]
         ordered = hashes[rows]
         is_first = np.append(True, ordered[1:] != ordered[:-1])
         starts = np.append(np.flatnonzero(is_first), len(rows))
@@ -345,14 +342,14 @@ def held_out_rows(data: DataSet, fraction: float, key: int) -> Flags:
 
 
 def subsample(data: Data, share: float, key: int = 0) -> Data:
-    """Return a share of the training rows by their keyed hashes, at least one of each class."""
+    """Return a share of the training rows by their keyed hashes, at least one of each stratum."""
     return data if share >= 1.0 else data.part(~held_out_rows(data.train, 1.0 - share, key))
 
 
 def at_most(data: Data, n_rows: int | None, key: int) -> Data:
     """Return at most about so many training and validation rows, by their keyed hashes."""
     validation = data.validation
-    n_all = len(data.train.codes) + (0 if validation is None else len(validation.codes))
+    n_all = len(data.train.weights) + (0 if validation is None else len(validation.weights))
     if n_rows is None or n_all <= n_rows:
         return data
     share = 1.0 - n_rows / n_all

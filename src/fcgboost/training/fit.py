@@ -120,6 +120,7 @@ class Fit:
         traces.insert(leader, traces.pop(0))
         return Trial(
             settings=self.settings,
+            task=self.layout.task,
             view=self.layout.view,
             judge=self.layout.judge,
             k0=self.k0,

@@ -52,7 +52,7 @@ def n_folds_for(n_rows: int, n_columns: int, n_outputs: int) -> int:
 
 
 def one_split(rows: DataSet, key: int, share: float = SHARE) -> list[Split]:
-    """Hold out a share of each class, if any class has two distinct rows."""
+    """Hold out a share of each stratum, if any has two distinct rows."""
     is_test = held_out_rows(rows, share, key)
     return [Split(np.flatnonzero(~is_test), np.flatnonzero(is_test))] if is_test.any() else []
 
@@ -60,39 +60,38 @@ def one_split(rows: DataSet, key: int, share: float = SHARE) -> list[Split]:
 def hash_folds(rows: DataSet, n_folds: int, key: int) -> list[Split]:
     """Return stratified folds that do not depend on row order, weights or repetition.
 
-    Classes of few distinct rows are missing from some folds, each from others. Folds that would
-    be empty are left out. Classes with one distinct row are in every training part.
+    Strata of few distinct rows are missing from some folds, each from others. Folds that would
+    be empty are left out. Strata with one distinct row are in every training part.
     """
     hashes = hashing.keyed(rows.row_hashes, key)
-    ranks = np.empty_like(rows.codes)
-    sizes = np.zeros(rows.codes.max() + 1, dtype=np.intp)
-    for code in range(len(sizes)):
-        members = np.flatnonzero(rows.codes == code)
+    ranks = np.empty_like(rows.strata)
+    sizes = np.zeros(rows.strata.max() + 1, dtype=np.intp)
+    for stratum in range(len(sizes)):
+        members = np.flatnonzero(rows.strata == stratum)
         distinct, ranks[members] = np.unique(hashes[members], return_inverse=True)
-        sizes[code] = len(distinct)
-    is_judged = sizes[rows.codes] > 1
-    folds = np.full_like(rows.codes, -1)
-    # Classes start at different folds, so that small ones do not all miss the same one.
-    places = (ranks + rows.codes)[is_judged] % n_folds
+        sizes[stratum] = len(distinct)
+    is_judged = sizes[rows.strata] > 1
+    folds = np.full_like(rows.strata, -1)
+    # Strata start at different folds, so that small ones do not all miss the same one.
+    places = (ranks + rows.strata)[is_judged] % n_folds
     filled, folds[is_judged] = np.unique(places, return_inverse=True)
     return _splits(folds, len(filled))
 
 
 def group_folds(
     groups: NDArray[np.generic],
-    codes: Codes,
+    strata: Codes,
     n_folds: int,
     key: int,
     share: float = SHARE,
 ) -> list[Split]:
     """Return folds that keep groups together, by hashes of labels.
 
-    1 fold is one part, with a share of the groups. Rows of a class that only one fold would hold
-    out are in every training part. `codes` are the classes of the rows, -1 for those that do not
-    count.
+    1 fold is one part, with a share of the groups. Rows of a stratum that only one fold would hold
+    out are in every training part. The stratum of rows that do not count is -1.
     """
     labels, numbers = _labels(groups)
-    counted = np.unique(numbers[codes >= 0])
+    counted = np.unique(numbers[strata >= 0])
     n_groups = len(counted)
     if n_groups < 2:
         raise ValueError("groups has one group only: folds need at least two.")
@@ -105,11 +104,11 @@ def group_folds(
         folds = is_train[numbers].astype(np.intp)
     else:
         folds = ranks[numbers] % min(n_folds, n_groups)
-    for code in range(codes.max() + 1):
-        rows = np.flatnonzero(codes == code)
+    for stratum in range(strata.max() + 1):
+        rows = np.flatnonzero(strata == stratum)
         if (folds[rows] == folds[rows[0]]).all():
             folds[rows] = -1
-    if (folds[codes >= 0] < 0).all():
+    if (folds[strata >= 0] < 0).all():
         raise ValueError(
             "Every class lies within the groups of one fold, so that no fold can be held out: use "
             "more groups, or leave them out."
@@ -161,7 +160,7 @@ def users_splits(
     """Return the splits of a splitter or an iterable over the rows as given."""
     splits = [
         Split(_positions(train, len(y)), _positions(test, len(y)))
-        for train, test in check_cv(cv, y, classifier=True).split(X, y, groups)
+        for train, test in check_cv(cv).split(X, y, groups)
     ]
     if not splits:
         raise ValueError(

@@ -62,10 +62,10 @@ class GivenLabels:
     @classmethod
     def of(cls, y: Labels, trusted: ArrayLike | None, data: Data) -> GivenLabels:
         codes = np.empty(data.n_rows, dtype=np.intp)
-        codes[data.kept] = data.given.codes
+        codes[data.kept] = data.given.strata
         # Rows of weight zero may have any label.
         labels = column_or_1d(to_host(y))
-        codes[data.others] = codes_among(labels[data.others], data.classes.tolist())
+        codes[data.others] = codes_among(labels[data.others], data.task.names)
         if trusted is None:
             return cls(codes, np.zeros(data.n_rows, dtype=bool))
         mask = np.asarray(to_host(trusted))

@@ -10,10 +10,10 @@ from functools import partial
 import numpy as np
 import sklearn
 
-from fcgboost.arrays import Array, ClassLabels, Codes, Matrix, is_sparse, to_numpy
+from fcgboost.arrays import Array, Codes, Matrix, is_sparse, to_numpy
 from fcgboost.backends.torch.device import find_device
 from fcgboost.calibration import HeldOut
-from fcgboost.checks import check_columns, class_weights
+from fcgboost.checks import check_columns
 from fcgboost.clipping import Limits, extreme_values, zeros_in
 from fcgboost.designs.base import Design
 from fcgboost.designs.memory import MemoryDesign
@@ -33,8 +33,9 @@ from fcgboost.tables.inputs import (
 )
 from fcgboost.training.dataset import Data, DataSet, at_most
 from fcgboost.training.folds import Split
-from fcgboost.training.scoring import make_score, make_targets
+from fcgboost.training.scoring import make_score
 from fcgboost.training.settings import Settings
+from fcgboost.training.tasks import Task
 from fcgboost.training.validation import Score, Validator, make_validator
 
 
@@ -63,7 +64,7 @@ class Judge:
 def judge_of(
     rows: Callable[[], DataSet],
     weight: float,
-    class_weights: Array,
+    task: Task,
     design: MemoryDesign,
 ) -> Judge:
     """Return a judge whose rows are in this process, before encoding.
@@ -78,7 +79,7 @@ def judge_of(
         data = rows()
         X = device.put(data.X) if device.is_torch else data.X
         decision = decision_of([member], X, n_threads)
-        return HeldOut(to_numpy(decision), data.codes, data.weights * class_weights[data.codes])
+        return HeldOut(to_numpy(decision), data.target, task.weights(data.target, data.weights))
 
     return Judge(weight, predicted)
 
@@ -88,6 +89,7 @@ class Layout:
     """Rows laid out for a path, in this process or elsewhere, with a target per output."""
 
     design: Design
+    task: Task
     targets: Sequence[Matrix]
     view: View
     validator: StepScore | None = None
@@ -123,7 +125,7 @@ N_SAMPLED = 256
 class FitRows(ABC):
     """The rows of a fit, in this process or elsewhere, and the splits that judge members."""
 
-    classes: ClassLabels
+    task: Task
     #: The sum of the weights.
     total_weight: float
     #: The weight of the rows that each split holds out.
@@ -172,7 +174,7 @@ class MemoryRows(FitRows):
         self.divided = divided
         self.splits = splits
         self.uncounted = uncounted
-        self.classes = data.classes
+        self.task = data.task
         self.total_weight = float(data.train.weights.sum())
         self.split_weights = [float(divided.weights[split.test].sum()) for split in splits]
         self.has_validation = data.validation is not None
@@ -184,8 +186,7 @@ class MemoryRows(FitRows):
         """Return the bytes of two copies of the rows, and of a column for each step and output."""
         X = self.data.train.X
         n_rows = X.shape[0]
-        n_outputs = 1 if len(self.classes) == 2 else len(self.classes)
-        n_columns = n_outputs * settings.n_steps(self.total_weight, is_scored=True)
+        n_columns = self.task.n_outputs * settings.n_steps(self.total_weight, is_scored=True)
         # Trees with corrected leaves are columns of leaf numbers, of one or two bytes.
         a_row = n_columns * (2 if settings.dictionary.corrects_leaves else 8)
         a_row += 2 * (X.data if is_sparse(X) else X).nbytes / n_rows
@@ -211,7 +212,7 @@ class MemoryRows(FitRows):
         return self.data.validation
 
     def _taken(self, positions: Codes) -> DataSet:
-        mask = np.zeros(len(self.divided.codes), dtype=bool)
+        mask = np.zeros(len(self.divided.weights), dtype=bool)
         mask[positions] = True
         return self.divided.take(mask)
 
@@ -220,7 +221,7 @@ class MemoryRows(FitRows):
 
         They are given by split. NaN stands for rows that no split judges.
         """
-        n_rows = len(self.divided.codes)
+        n_rows = len(self.divided.weights)
         n_all = n_rows + len(self.data.others)
         sums = np.zeros((n_all, decisions[0].shape[1]))
         counts = np.zeros(n_all)
@@ -250,7 +251,7 @@ class MemoryRows(FitRows):
     def as_given(self, decision: Array) -> Array:
         """Return what `out_of_fold` returns in the order of the rows given."""
         data = self.data
-        n_rows = len(self.divided.codes)
+        n_rows = len(self.divided.weights)
         positions = data.train.positions if self.divided is data.train else slice(n_rows)
         given = np.full((data.n_rows, decision.shape[1]), np.nan)
         given[data.kept] = decision[positions]
@@ -264,20 +265,20 @@ def lay_out(
     judging: Callable[[], DataSet] | None = None,
 ) -> MemoryLayout:
     """Lay a dictionary over clipped rows; `judging` returns those that judge the members."""
-    classes = data.classes
+    task = data.task
     train = data.train
     validation = data.validation
-    per_class = class_weights(settings.class_weight, classes, data.class_totals)
     inputs, dictionary, rows = _make_inputs(settings.dictionary, data)
     limits, design = _make_design(
         settings,
         dictionary=dictionary,
         train=rows,
-        weights=train.weights * per_class[train.codes],
+        weights=task.weights(train.target, train.weights),
     )
     layout = MemoryLayout(
         design=design,
-        targets=make_targets(train.codes, len(classes)),
+        task=task,
+        targets=task.targets(train.target),
         view=View(
             design.dictionary,
             design.scale,
@@ -294,8 +295,7 @@ def lay_out(
     score = make_score(
         settings.scoring,
         is_smoothed=settings.is_preset,
-        loss=settings.loss,
-        classes=classes,
+        task=task,
         data=validation,
     )
     return replace(
@@ -304,7 +304,7 @@ def lay_out(
         judge=judge_of(
             judging or (lambda: validation),
             float(validation.weights.sum()),
-            per_class,
+            task,
             design,
         ),
     )
@@ -318,13 +318,12 @@ def _make_inputs(dictionary: Dictionary, data: Data) -> tuple[Inputs | None, Dic
         return None, dictionary, train
     if are_plain(columns) and not train.has_missing:
         return plain_inputs(dictionary, columns, median_rows(train.X)), dictionary, train
-    labels = data.classes.tolist()
     inputs, facts = learn_inputs(
         dictionary,
         columns,
-        lambda origins: facts_of(origins, train, len(labels)),
+        lambda origins: facts_of(origins, train, data.task.level_sums),
         median_rows(train.X),
-        labels,
+        data.task.statistics,
     )
     encoded = inputs.encode_training(train.X, train.row_hashes, facts)
     return inputs, inputs.dictionary(dictionary), replace(train, X=encoded)

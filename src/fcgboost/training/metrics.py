@@ -13,7 +13,7 @@ from fcgboost.calibration import PowerLink
 from fcgboost.members import Member
 from fcgboost.training.dataset import Data, DataSet
 from fcgboost.training.layout import MemoryLayout
-from fcgboost.training.scoring import Metric, make_targets
+from fcgboost.training.scoring import Metric
 from fcgboost.training.settings import Settings
 
 
@@ -21,8 +21,8 @@ def try_metrics(settings: Settings, data: Data) -> None:
     """Score decision values of 0, so that a metric that fails does so before the fit."""
     link = PowerLink(1.0, 1.0) if settings.link == "power" else None
     for rows in _scored_parts(settings, data).values():
-        n_outputs = len(make_targets(rows.codes[:0], len(data.classes)))
-        _metrics_of(settings, data, rows, link)(np.zeros((len(rows.codes), n_outputs)))
+        shape = (len(rows.weights), data.task.n_outputs)
+        _metrics_of(settings, data, rows, link)(data.task.in_units(np.zeros(shape)))
 
 
 def with_metrics(member: Member, layout: MemoryLayout, link: PowerLink | None) -> Member:
@@ -61,8 +61,7 @@ def _metrics_of(
     metrics = [
         Metric(scoring).at(
             rows,
-            settings.loss,
-            data.classes,
+            data.task,
             link,
         )
         for scoring in settings.metrics.values()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from numbers import Integral
@@ -21,7 +21,8 @@ from fcgboost.calibration import (
     fit_link,
     probabilities_of,
 )
-from fcgboost.checks import class_weights, draw_key
+from fcgboost.checks import draw_key
+from fcgboost.conformal import HeldOutErrors
 from fcgboost.findings import (
     Finding,
 )
@@ -31,7 +32,7 @@ from fcgboost.members import Member, Members, decision_of
 from fcgboost.stopping import StoppingRule, theory_steps
 from fcgboost.training.callbacks import FitTasks
 from fcgboost.training.crossfit import CrossFit, cross_fit, n_paths_of
-from fcgboost.training.dataset import Data
+from fcgboost.training.dataset import Data, DataSet
 from fcgboost.training.fit import Fit
 from fcgboost.training.folds import (
     SHARE,
@@ -53,6 +54,7 @@ from fcgboost.training.schedule import Schedule
 from fcgboost.training.scoring import held_out_score
 from fcgboost.training.settings import Settings
 from fcgboost.training.suspicions import findings_in
+from fcgboost.training.tasks import Classification
 from fcgboost.training.time_limit import TimeLimit
 from fcgboost.training.trials import Trial
 from fcgboost.training.warm_start import FitState, find_state
@@ -151,9 +153,7 @@ class Job:
         if not self.is_crossfitted:
             trial = self._single(schedule)
             attributes = self._of_trial(trial)
-            if self.settings.label_noise is None:
-                return attributes
-            return self._corrected(attributes, trial.held_out(trial.best_member()))
+            return self._corrected(attributes, lambda: trial.held_out(trial.best_member()))
         result = cross_fit(
             self.kinds,
             self.rows,
@@ -164,8 +164,10 @@ class Job:
         )
         link = self._link(result.held_out)
         attributes = self._attributes(result.members, result.layouts, link)
+        are_folds = result.is_average and self.rows.n_splits > 0
+        attributes["_errors_"] = self._errors(result.held_out, are_folds)
         attributes |= self._out_of_fold(result, link)
-        return self._corrected(attributes, result.held_out)
+        return self._corrected(attributes, lambda: result.held_out)
 
     def _single(self, schedule: Schedule) -> Trial:
         """Fit a single path, which may continue the last one."""
@@ -189,7 +191,7 @@ class Job:
         noise = self.settings.label_noise
         has_formula = isinstance(self.settings.loss, ProbabilityLoss)
         if noise is not None and not isinstance(noise, str):
-            check_noise_matrix(noise, self.rows.classes.tolist())
+            check_noise_matrix(noise, self.rows.task.names)
         if noise is not None and not has_formula and self.settings.link != "power":
             raise ValueError(
                 f"label_noise needs probabilities, but loss={self.settings.loss} has none: set "
@@ -209,7 +211,12 @@ class Job:
     def _of_trial(self, trial: Trial) -> dict[str, object]:
         """Return the fitted attributes of a single path."""
         member = trial.best_member()
-        return self._attributes([member], [trial.layout], self._link(trial.held_out(member)))
+        held_out = trial.held_out(member)
+        link = self._link(held_out)
+        attributes = self._attributes([member], [trial.layout], link)
+        attributes["_errors_"] = self._errors(held_out)
+        state = replace(self.state, path=trial.traces[0], link=link)
+        return attributes | {"_state_": state}
 
     def _attributes(
         self,
@@ -218,32 +225,35 @@ class Job:
         link: PowerLink | None,
     ) -> dict[str, object]:
         """Return the fitted attributes; metrics of members are computed where they have layouts."""
-        state = self.state
-        if len(members) == 1:
-            state = replace(state, path=members[0].trace, link=link)
         return {
-            "classes_": self.rows.classes,
+            **self.rows.task.attributes(link),
             "members_": Members(
                 with_metrics(member, layout, link) if isinstance(layout, MemoryLayout) else member
                 for member, layout in zip(members, layouts, strict=True)
             ),
-            "link_": link,
-            "_correction_": None,
             "_loss_": self.settings.loss,
             "_sample_": self.rows.sample(),
-            "_state_": state,
+            "_state_": self.state,
             "_k0_": theory_steps(self.rows.total_weight),
         }
 
+    def _errors(self, held_out: Sequence[HeldOut], are_folds: bool = False) -> HeldOutErrors | None:
+        """Return the errors of held-out rows, if there are any."""
+        if not held_out:
+            return None
+        return HeldOutErrors.of(list(map(self.rows.task.errors, held_out)), are_folds)
+
     def _corrected(
-        self, attributes: dict[str, object], held_out: Sequence[HeldOut]
+        self, attributes: dict[str, object], held_out: Callable[[], Sequence[HeldOut]]
     ) -> dict[str, object]:
         """Return the attributes with the correction for wrong labels that is asked for, if any."""
+        if self.settings.label_noise is None:
+            return attributes
         link = attributes["link_"]
         assert link is None or isinstance(link, PowerLink)
         judged = attributes.get("_judged_labels_")
         known = judged.noise if isinstance(judged, JudgedLabels) else None
-        matrix = self._noise_matrix(held_out, link, known)
+        matrix = self._noise_matrix(held_out(), link, known)
         correction = None if matrix is None else Correction.of(matrix, self.settings.loss, link)
         attributes["_correction_"] = correction
         if correction is not None and "oof_decision_function_" in attributes:
@@ -258,9 +268,9 @@ class Job:
     ) -> Array | None:
         """Return the noise matrix that was given, or is estimated unless it cannot be told."""
         value = self.settings.label_noise
-        classes = self.rows.classes.tolist()
-        if not isinstance(value, str):
-            return None if value is None else check_noise_matrix(value, classes)
+        classes = self.rows.task.names
+        if not isinstance(value, str | None):
+            return check_noise_matrix(value, classes)
         if known is None:
             decision, codes, weights = (
                 np.concatenate(part) for part in zip(*held_out, strict=True)
@@ -316,38 +326,38 @@ class Job:
             decisions.append(np.vstack([held_out.decision, others]))
         decision = rows.out_of_fold(decisions)
         given = rows.as_given(decision)
-        decision = decision[: len(rows.divided.codes)]
+        decision = decision[: len(rows.divided.weights)]
         is_judged = ~np.isnan(decision[:, 0])
-        scoring = "accuracy" if self.settings.scoring is None else self.settings.scoring
-        score = held_out_score(
-            scoring,
-            rows.divided.take(is_judged),
-            self.settings.loss,
-            rows.classes,
-            link,
-        )
-        given = given[:, 0] if given.shape[1] == 1 else given
-        attributes |= {
-            "oof_decision_function_": given,
-            "oof_score_": score(decision[is_judged]),
-        }
+        scored = rows.divided.take(is_judged)
+        attributes |= rows.task.out_of_fold(given)
+        attributes["oof_score_"] = self._score(decision[is_judged], scored, link)
         # One held-out part judges few of the labels.
         if self.labels is None or rows.n_splits == 1:
             return attributes
-        per_class = class_weights(
-            self.settings.class_weight,
-            rows.classes,
-            rows.data.class_totals,
-        )
+        assert isinstance(rows.task, Classification)
         link = link or fit_link(result.held_out)
-        # With one part held out, most rows are not judged.
-        is_seen = ~np.isnan(given if given.ndim == 1 else given[:, 0])
-        shares = np.full((len(given), len(rows.classes)), np.nan)
-        shares[is_seen] = link.probabilities(given[is_seen]) / per_class
+        # Time may have ended before some folds.
+        is_seen = ~np.isnan(given[:, 0])
+        shares = np.full((len(given), len(rows.task.classes)), np.nan)
+        seen = given[is_seen]
+        seen = seen[:, 0] if rows.task.n_outputs == 1 else seen
+        shares[is_seen] = link.probabilities(seen) / rows.task.per_class
         # Time may have ended before the last folds.
         folds = rows.judged()[: len(result.held_out)]
         judged = self.labels.judged(shares, rows.data, folds, result.is_average)
         return attributes | {"label_quality_": judged.quality, "_judged_labels_": judged}
+
+    def _score(
+        self,
+        decision: Array,
+        data: DataSet,
+        link: PowerLink | None,
+    ) -> float:
+        """Return the score of out-of-fold decision values."""
+        task = self.rows.task
+        if self.settings.scoring is None:
+            return task.score(decision, data.target, data.weights)
+        return held_out_score(self.settings.scoring, data, task, link)(decision)
 
 
 def prepare(
@@ -361,7 +371,8 @@ def prepare(
 ) -> Job:
     """Return the fit to data in this process, which may continue the last one."""
     train = data.train
-    labels = GivenLabels.of(y, trusted, data)
+    is_labelled = isinstance(data.task, Classification)
+    labels = GivenLabels.of(y, trusted, data) if is_labelled else None
     n_rows, n_columns = train.X.shape
     digests = [part.digest() for part in (train, data.validation) if part is not None]
     if groups is not None:
@@ -369,7 +380,7 @@ def prepare(
         digests.append(_digest(groups, data))
     state = find_state(
         settings,
-        (*data.classes.tolist(), *digests, n_columns, is_sparse(train.X)),
+        (*data.task.names, *digests, n_columns, is_sparse(train.X)),
         data.table_columns,
         last,
     )
@@ -429,7 +440,7 @@ def _digest(groups: NDArray[np.generic], data: Data) -> hashing.Digest:
     """Return a digest of the groups of the training rows."""
     rows = data.given
     hashes = hashing.mix(rows.row_hashes) + group_hashes(groups)[data.kept]
-    return hashing.Digest.of(hashes, rows.codes, rows.weights)
+    return hashing.Digest.of(hashes, rows.target, rows.weights)
 
 
 def _held_out(
@@ -463,11 +474,11 @@ def _divided(
 ) -> MemoryRows:
     """Return the rows in folds; 1 fold is one held-out part, with a share of the rows."""
     if groups is not None:
-        codes = np.full(data.n_rows, -1)
-        codes[data.kept] = data.given.codes
+        strata = np.full(data.n_rows, -1)
+        strata[data.kept] = data.given.strata
         splits = group_folds(
             groups,
-            codes,
+            strata,
             n_folds,
             key,
             share,
@@ -502,7 +513,7 @@ def _n_folds(settings: Settings, data: Data) -> int:
     if settings.preset.has_one_split:
         return 1
     n_rows, n_columns = data.train.X.shape
-    return n_folds_for(n_rows, n_columns, 1 if len(data.classes) == 2 else len(data.classes))
+    return n_folds_for(n_rows, n_columns, data.task.n_outputs)
 
 
 def _users(data: Data, splits: Sequence[Split], key: int) -> MemoryRows:
@@ -522,13 +533,8 @@ def _users(data: Data, splits: Sequence[Split], key: int) -> MemoryRows:
                 "members are judged by rows that they have not seen."
             )
         part = Split(_among(data.kept, train, data.n_rows), _among(data.kept, test, data.n_rows))
-        counts = np.bincount(data.given.codes[part.train], minlength=len(data.classes))
-        missing = data.classes[counts == 0].tolist()
-        if missing:
-            raise ValueError(
-                f"The training part of fold {number} has no row of the classes {missing}: use "
-                "folds with every class in every training part."
-            )
+        target = data.given.target[part.train]
+        data.task.check_part(target, f"The training part of fold {number}")
         others = _among(data.others, test, data.n_rows)
         if len(part.test):
             mapped.append(part)

@@ -8,62 +8,21 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from functools import partial
-from typing import Self
+from dataclasses import replace
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.metrics import check_scoring, get_scorer
 
-from fcgboost import threads
-from fcgboost.arrays import Array, ClassLabels, Codes, Labels, Rows
+from fcgboost.arrays import Array, Labels, Rows
 from fcgboost.calibration import (
-    Correction,
     PowerLink,
-    has_probability,
-    labels_of,
-    probabilities_of,
 )
 from fcgboost.checks import Metrics, Scorer, named_metrics
-from fcgboost.designs.blocks import row_blocks
-from fcgboost.losses import Loss, ProbabilityLoss
+from fcgboost.losses import ProbabilityLoss
 from fcgboost.training.dataset import DataSet, counts_of
-
-# The weight of the squared hinge relative to the accuracy, in a preset. By the loss alone, presets
-# choose as well on clean labels, but too little where a third of the labels is wrong.
-_LOSS_SHARE = 0.5
-# Rows scored by a thread at once.
-_AT_ONCE = 1 << 16
-
-
-@dataclass(eq=False, repr=False)
-class PrecomputedClassifier(ClassifierMixin, BaseEstimator):
-    """A classifier with precomputed decision values, for scikit-learn's scorers."""
-
-    loss: Loss
-    classes_: ClassLabels
-    decision: Array
-    link: PowerLink | None = None
-    correction: Correction | None = None
-
-    def fit(self, X: Rows, y: Labels) -> Self:
-        return self
-
-    def decision_function(self, X: Rows) -> Array:
-        return self.decision
-
-    def predict(self, X: Rows) -> ClassLabels:
-        decision = self.decision
-        if self.correction is not None and decision.ndim == 2:
-            decision = self.predict_proba(X)
-        return labels_of(decision, self.classes_)
-
-    def predict_proba(self, X: Rows) -> Array:
-        if self.link is None:
-            has_probability(self)
-        return probabilities_of(self.loss, self.link, self.decision, self.correction)
+from fcgboost.training.tasks import Classification, Task
 
 
 class _Quiet:
@@ -122,7 +81,7 @@ class Metric:
 
     def __call__(
         self,
-        classifier: PrecomputedClassifier,
+        estimator: BaseEstimator,
         X: Rows,
         y: Labels,
         weights: Array | None = None,
@@ -132,40 +91,32 @@ class Metric:
             try:
                 return float(
                     self._scorer(
-                        classifier,
+                        estimator,
                         X,
                         y,
                         **options,
                     )
                 )
             except (TypeError, ValueError) as error:
-                if not self._is_users and len(np.unique(y)) < len(classifier.classes_):
+                n_classes = len(getattr(estimator, "classes_", ()))
+                if not self._is_users and len(np.unique(y)) < n_classes:
                     return float("nan")
                 raise ValueError(f"{self._scoring!r} cannot score these rows: {error}") from error
 
     def at(
         self,
         data: DataSet,
-        loss: Loss,
-        classes: ClassLabels,
+        task: Task,
         link: PowerLink | None = None,
     ) -> Callable[[Array], float]:
         """Return the score as a function of decision values; users' functions get the raw rows."""
         rows = (data.originals if self._is_users else None) or data
         positions = slice(None) if rows is data else data.positions
-        output = 0 if len(classes) == 2 else slice(None)
-        y = classes[rows.codes]
+        y = task.labels(rows.target)
 
         def score(decision: Array) -> float:
-            values = decision[positions][:, output]
-            classifier = PrecomputedClassifier(
-                loss,
-                classes,
-                values,
-                link,
-            )
             return self(
-                classifier,
+                task.precomputed(decision[positions], link),
                 rows.X,
                 y,
                 rows.weights,
@@ -177,22 +128,20 @@ class Metric:
 def held_out_score(
     scoring: str | Scorer,
     data: DataSet,
-    loss: Loss,
-    classes: ClassLabels,
+    task: Task,
     link: PowerLink | None = None,
 ) -> Callable[[Array], float]:
     """Return the score of held-out rows as a function of decision values.
 
     A score that needs all classes, such as the log-loss, is taken among those of the rows.
     """
-    score = Metric(scoring).at(data, loss, classes, link)
-    codes = np.unique(data.codes)
-    if len(codes) in (1, len(classes)):
+    score = Metric(scoring).at(data, task, link)
+    codes = np.unique(data.strata)
+    if not isinstance(task, Classification) or len(codes) in (1, len(task.classes)):
         return score
     among = Metric(scoring).at(
-        replace(data, codes=np.searchsorted(codes, data.codes)),
-        loss,
-        classes[codes],
+        replace(data, target=np.searchsorted(codes, data.target)),
+        replace(task, classes=task.classes[codes]),
         link,
     )
 
@@ -206,80 +155,41 @@ def held_out_score(
     return score_among
 
 
-def check_metrics(metrics: Metrics, loss: Loss, link: str) -> dict[str, str | Scorer]:
+def check_metrics(metrics: Metrics, task: Task, link: str) -> dict[str, str | Scorer]:
     """Return scores by name; raise a ValueError for an invalid one."""
     named = named_metrics(metrics)
     for scoring in named.values():
         Metric(scoring)
-        check_score(scoring, loss, has_link=link == "power")
+        check_score(scoring, task, has_link=link == "power")
     return named
 
 
-def check_score(scoring: str | Scorer | None, loss: Loss, has_link: bool = False) -> None:
+def check_score(scoring: str | Scorer | None, task: Task, has_link: bool = False) -> None:
     """Raise a ValueError for an invalid score, or one that needs missing probabilities."""
     if isinstance(scoring, list | tuple | set | dict):
         raise ValueError(f"scoring must be one score, got {scoring!r}.")
-    two = PrecomputedClassifier(loss, np.array([0, 1]), np.array([-0.5, 0.5]))
+    two, y = task.example()
     scorer = check_scoring(two, scoring=scoring)
-    if isinstance(scoring, str) and not (has_link or isinstance(loss, ProbabilityLoss)):
+    if isinstance(scoring, str) and not (has_link or isinstance(task.loss, ProbabilityLoss)):
         # A score that needs probabilities fails here, not at the first step.
-        scorer(two, [[0.0], [1.0]], [0, 1])
-
-
-def make_targets(codes: Codes, n_classes: int) -> list[Array]:
-    """Return targets -1 and +1 for each output: one for two classes, else one per class."""
-    positives = [1] if n_classes == 2 else range(n_classes)
-    return [np.where(codes == positive, 1.0, -1.0) for positive in positives]
+        scorer(two, [[0.0], [1.0]], y)
 
 
 def make_score(
     scoring: str | Scorer | None,
     is_smoothed: bool,
-    loss: Loss,
-    classes: ClassLabels,
+    task: Task,
     data: DataSet,
 ) -> Callable[[Array], float]:
-    """Return a function from decision values on validation data to a score.
+    """Return a function from the loop's values on validation data to a score.
 
-    Without `scoring` it is the accuracy, if `is_smoothed` minus half the mean squared hinge: the
-    accuracy of a few hundred rows alone is too coarse to choose by. NaN stands for a score that is
+    Without `scoring` it is the mean of the task's scores of rows. NaN stands for a score that is
     not defined.
     """
     if scoring is not None:
-        return held_out_score(scoring, data, loss, classes)
+        score = held_out_score(scoring, data, task)
+        return lambda values: score(task.in_units(values))
     counts = counts_of(data.weights)
     total = float(counts.sum())
-    sums = make_sums(
-        data.codes,
-        len(classes),
-        counts,
-        is_smoothed,
-    )
-    return lambda decision: sums(decision) / total
-
-
-def make_sums(
-    codes: Codes,
-    n_classes: int,
-    counts: Array,
-    is_smoothed: bool,
-) -> Callable[[Array], float]:
-    """Return a function from decision values to the weighted sum of the rows' scores.
-
-    A row scores 1 if it is classified correctly, if `is_smoothed` minus half its squared hinge.
-    """
-    targets = np.column_stack(make_targets(codes, n_classes))
-
-    def sums(decision: Array, rows: slice) -> float:
-        f = decision[rows]
-        predicted = f[:, 0] > 0.0 if n_classes == 2 else f.argmax(1)
-        hits = float(counts[rows] @ (predicted == codes[rows]))
-        if not is_smoothed:
-            return hits
-        gaps = 1.0 - targets[rows] * f
-        gaps *= gaps > 0.0
-        losses = np.add.reduce(counts[rows] @ (gaps * gaps)) / targets.shape[1]
-        return hits - _LOSS_SHARE * float(losses)
-
-    blocks = row_blocks(len(codes), _AT_ONCE)
-    return lambda decision: sum(threads.each(partial(sums, decision), blocks))
+    sums = task.sums(data.target, counts, is_smoothed)
+    return lambda values: sums(values) / total

@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from numbers import Real
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,7 +19,7 @@ from sklearn.model_selection import BaseCrossValidator
 
 from fcgboost import threads
 from fcgboost.arrays import Codes
-from fcgboost.checks import ClassWeight, RandomState, Scorer, check_number, check_word
+from fcgboost.checks import RandomState, Scorer, check_number, check_word
 from fcgboost.dictionaries import Dictionary, GrownDictionary, UnionDictionary
 from fcgboost.greedy.elimination import Removal
 from fcgboost.greedy.schemes import FullyCorrective, Scheme
@@ -32,6 +32,7 @@ from fcgboost.solvers import NewtonSolver, Solver
 from fcgboost.stopping import theory_steps
 from fcgboost.training.presets import AUTO, FAST, PLAIN, Kind, Preset, preset_of
 from fcgboost.training.scoring import check_metrics, check_score
+from fcgboost.training.tasks import Task
 
 #: What a parameter `cv` may be: the word "auto", a number of folds, a splitter, or splits.
 CrossValidation: TypeAlias = str | int | BaseCrossValidator | Iterable[tuple[Codes, Codes]] | None
@@ -58,12 +59,13 @@ _GIVEN = (
     "n_iter_no_change",
     "scoring",
     "tol",
-    "class_weight",
     "device",
     "random_state",
     "verbose",
     "time_limit",
 )
+# What parameters of classifiers are for numbers.
+_OF_NUMBERS = {"link": "theory", "label_noise": None}
 _FLAGS = ("fit_intercept", "standardize", "normalize", "reselect", "warm_start")
 
 
@@ -80,6 +82,8 @@ def _is_users(value: object) -> bool:
 class Settings:
     """All that a fit needs besides the data; fields without a comment are as in the estimator."""
 
+    #: Before it has seen data.
+    task: Task
     dictionary: Dictionary
     loss: Loss
     scheme: Scheme
@@ -101,7 +105,6 @@ class Settings:
     n_iter_no_change: int | None
     scoring: str | Scorer | None
     tol: float
-    class_weight: ClassWeight
     device: str
     #: How many threads may work at once.
     n_threads: int
@@ -221,6 +224,7 @@ def resolve(estimator: BaseEstimator, has_validation_data: bool) -> Settings:
     kind = preset.kinds[0]
     dictionary: Dictionary = make_part("dictionary", estimator.dictionary)
     loss: Loss = make_part("loss", estimator.loss)
+    task = estimator._make_task(loss)
     scheme = _scheme(estimator, loss, kind)
     selection = _selection(estimator.selection, dictionary, kind)
     removal = _removal(
@@ -236,12 +240,14 @@ def resolve(estimator: BaseEstimator, has_validation_data: bool) -> Settings:
     if dictionary.corrects_leaves:
         _check_leaves(scheme, removal)
     _check_values(estimator)
-    check_score(estimator.scoring, loss)
+    check_score(estimator.scoring, task)
     is_corrective = isinstance(scheme, FullyCorrective)
     cv = _cross_validation(estimator, preset, is_corrective, has_validation_data)
-    parameters = estimator.get_params(deep=False)
+    parameters = _OF_NUMBERS | estimator.get_params(deep=False)
+    _check_probabilities(parameters)
     return Settings(
         **{name: parameters[name] for name in _GIVEN},
+        task=task,
         dictionary=dictionary,
         loss=loss,
         scheme=scheme,
@@ -256,7 +262,7 @@ def resolve(estimator: BaseEstimator, has_validation_data: bool) -> Settings:
         reselect=bool(estimator.reselect),
         removal=removal,
         validation_fraction=_fraction(estimator, has_validation_data, cv is not None),
-        metrics=check_metrics(estimator.metrics, loss, estimator.link),
+        metrics=check_metrics(estimator.metrics, task, parameters["link"]),
         kind=kind,
         preset=preset,
         may_switch=_may_switch(estimator, loss),
@@ -436,6 +442,18 @@ def _snapshot(value: object) -> object:
     return value
 
 
+def _check_probabilities(parameters: dict[str, Any]) -> None:
+    check_word("link", parameters["link"], ("auto", "theory", "power"))
+    noise = parameters["label_noise"]
+    if isinstance(noise, str):
+        check_word("label_noise (None, 'estimate' or a matrix)", noise, ("estimate",))
+    if noise is not None and parameters["class_weight"] is not None:
+        raise ValueError(
+            "label_noise turns probabilities of labels into those of true classes, but "
+            "class_weight changes both: set one of them to None."
+        )
+
+
 def _check_values(p: BaseEstimator) -> None:
     check_word("ensemble", p.ensemble, ("auto", True, False))
     check_number(
@@ -492,14 +510,6 @@ def _check_values(p: BaseEstimator) -> None:
         strict=True,
         words=(None,),
     )
-    check_word("link", p.link, ("auto", "theory", "power"))
-    if isinstance(p.label_noise, str):
-        check_word("label_noise (None, 'estimate' or a matrix)", p.label_noise, ("estimate",))
-    if p.label_noise is not None and p.class_weight is not None:
-        raise ValueError(
-            "label_noise turns probabilities of labels into those of true classes, but "
-            "class_weight changes both: set one of them to None."
-        )
     for name in _FLAGS:
         check_word(name, getattr(p, name), (True, False))
     if p.dayfirst is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fcgboost.arrays import is_sparse
+from fcgboost.arrays import ClassLabels, Codes, is_sparse
 from fcgboost.findings import (
     Finding,
     contradicting,
@@ -16,6 +16,7 @@ from fcgboost.findings import (
 from fcgboost.tables.columns import REASONS, CategoryColumn
 from fcgboost.training.dataset import Data
 from fcgboost.training.leaks import find_leaks
+from fcgboost.training.tasks import Classification
 
 # Why columns are left out in which rows may differ.
 _CONTENTS = (REASONS["text"], REASONS["list"])
@@ -27,15 +28,8 @@ def findings_in(data: Data) -> list[Finding]:
     """Return what users should know about training rows and their labels."""
     rows = data.given
     columns = data.table_columns
-    is_contradicted = contradicting(data.train.row_hashes)[data.train.positions]
-    # Rows may differ in text that was left out, which an id says nothing about.
-    is_contradicted &= not any(getattr(column, "reason", "") in _CONTENTS for column in columns)
-    findings = [
-        *_rare_classes(data),
-        *find_quantity(data.classes, len(rows.codes)),
-        *find_alike(data.classes.tolist()),
-        *find_duplicates(data.kept[is_contradicted], len(rows.codes)),
-    ]
+    classes = data.task.classes if isinstance(data.task, Classification) else None
+    findings = [] if classes is None else _of_labels(data, classes)
     if is_sparse(rows.X):
         return findings
     names = [column.name for column in columns]
@@ -43,18 +37,34 @@ def findings_in(data: Data) -> list[Finding]:
     # A level for all rows is left out, and said to be when the fit ends.
     is_constant = (rows.X.min(axis=0) == rows.X.max(axis=0)) & ~are_levels
     findings += find_constants([names[j] for j in np.flatnonzero(is_constant).tolist()])
-    return findings + find_leaks(
-        rows.X,
-        rows.codes,
-        are_levels,
-        names,
-    )
+    if classes is not None:
+        findings += find_leaks(
+            rows.X,
+            rows.strata,
+            are_levels,
+            names,
+        )
+    return findings
 
 
-def _rare_classes(data: Data) -> list[Finding]:
+def _of_labels(data: Data, classes: ClassLabels) -> list[Finding]:
+    rows = data.given
+    is_contradicted = contradicting(data.train.row_hashes)[data.train.positions]
+    # Rows may differ in text that was left out, which an id says nothing about.
+    reasons = {getattr(column, "reason", "") for column in data.table_columns}
+    is_contradicted &= reasons.isdisjoint(_CONTENTS)
+    return [
+        *_rare_classes(data.train.strata, classes),
+        *find_quantity(classes, len(rows.weights)),
+        *find_alike(classes.tolist()),
+        *find_duplicates(data.kept[is_contradicted], len(rows.weights)),
+    ]
+
+
+def _rare_classes(codes: Codes, classes: ClassLabels) -> list[Finding]:
     """Say which classes have few distinct rows."""
-    counts = np.bincount(data.train.codes, minlength=len(data.classes))
-    rare = data.classes[counts < _FEW_ROWS].tolist()
+    counts = np.bincount(codes, minlength=len(classes))
+    rare = classes[counts < _FEW_ROWS].tolist()
     if not rare:
         return []
     text = (

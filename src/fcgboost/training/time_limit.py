@@ -92,13 +92,13 @@ class TimeLimit:
     def affordable_rows(self, data: Data) -> Data:
         """Return as many training rows as there is time for."""
         taken = self.clock() - self._started
-        n_rows = len(data.train.codes)
+        n_rows = len(data.train.weights)
         share = (self.seconds - taken) / (_WORK * taken) if taken > 0.0 else 1.0
         data = subsample(data, max(share, _LEAST_SHARE, _ENOUGH_ROWS / n_rows))
-        if len(data.train.codes) < n_rows:
+        if len(data.train.weights) < n_rows:
             warnings.warn(
                 f"time_limit={self.seconds:g} is too short for all rows: only "
-                f"{len(data.train.codes):,} of {n_rows:,} are used.",
+                f"{len(data.train.weights):,} of {n_rows:,} are used.",
                 stacklevel=5,
             )
         return data

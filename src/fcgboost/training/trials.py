@@ -20,6 +20,7 @@ from fcgboost.stopping import Status
 from fcgboost.threads import cached
 from fcgboost.training.layout import Judge, Layout, View
 from fcgboost.training.settings import Settings
+from fcgboost.training.tasks import Task
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,7 @@ class Trial:
     """A path and its twins with other ridges, strongest first, on the same training rows."""
 
     settings: Settings
+    task: Task
     view: View
     judge: Judge | None
     k0: int
@@ -55,7 +57,7 @@ class Trial:
     def member(self, ridge: int, k: int) -> Member:
         """Return k steps with one of the ridges as a member."""
         view = self.view
-        trace = self.traces[ridge]
+        trace = self.task.path(self.traces[ridge])
         model = trace.model(
             k,
             view.dictionary,
@@ -172,13 +174,9 @@ def judged_weight(trials: Sequence[Trial]) -> float:
 
 
 def _slack(trials: Sequence[Trial], score: float) -> float:
-    """Return how far below a score is still equally good: a share of its standard error.
-
-    The score is taken as a frequency if possible.
-    """
-    frequency = score if 0.0 < score <= 1.0 else 0.5
-    variance = frequency * (1.0 - frequency) / judged_weight(trials)
-    return trials[0].settings.slack * math.sqrt(variance)
+    """Return how far below a score is still equally good: a share of its standard error."""
+    first = trials[0]
+    return first.settings.slack * first.task.standard_error(score, judged_weight(trials))
 
 
 def results_table(kinds: Sequence[Sequence[Trial]]) -> Mapping[str, Array]:

@@ -90,7 +90,7 @@ def draw(
 def _joined(parts: Sequence[DataSet]) -> DataSet:
     return DataSet(
         X=stack_rows([part.X for part in parts]),
-        codes=np.concatenate([part.codes for part in parts]),
+        target=np.concatenate([part.target for part in parts]),
         weights=np.concatenate([part.weights for part in parts]),
         row_hashes=np.concatenate([part.row_hashes for part in parts]),
     )

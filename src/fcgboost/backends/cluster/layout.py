@@ -36,11 +36,12 @@ from fcgboost.tables.inputs import (
     plain_inputs,
 )
 from fcgboost.tables.levels import LabelFacts
-from fcgboost.training.dataset import check_some_weight, check_two_classes
+from fcgboost.training.dataset import check_some_weight
 from fcgboost.training.folds import SHARE
 from fcgboost.training.layout import N_SAMPLED, FitRows, Judge, Layout, View
 from fcgboost.training.run import Job
 from fcgboost.training.settings import Settings
+from fcgboost.training.tasks import Classification, Task, check_two_classes
 from fcgboost.training.warm_start import FitState, find_state
 
 # The choice uses at most this many rows.
@@ -121,11 +122,13 @@ def prepare(
             )
         workers.round("clear_cache", [whole.dataset_id], owner=(whole.dataset_id,))
     kinds = settings.of_kinds(train.n_rows, n_columns if is_sparse else 0)
+    task = settings.task
+    assert isinstance(task, Classification)
+    per_class = class_weights(task.class_weight, classes, totals)
     rows = ClusterRows(
-        classes,
+        replace(task, classes=classes, per_class=per_class),
         train=train,
         validation=validation,
-        class_weights=class_weights(settings.class_weight, classes, totals),
         total_weight=float(totals.sum()),
         table_columns=None if is_sparse else table_columns,
     )
@@ -224,19 +227,17 @@ class ClusterRows(FitRows):
 
     def __init__(
         self,
-        classes: ClassLabels,
+        task: Classification,
         train: RemoteRows,
         validation: RemoteRows | None,
-        class_weights: Array,
         total_weight: float,
         table_columns: Sequence[Column] | None,
     ) -> None:
-        self.classes = classes
+        self.task: Classification = task
         self.total_weight = total_weight
         self.has_validation = validation is not None
         self._train = train
         self._parts = train, validation
-        self._class_weights = class_weights
         self._table_columns = table_columns
         # Drawn now, because rows are encoded in place.
         self._sample = draw(train, N_SAMPLED).data.X[:N_SAMPLED]
@@ -246,7 +247,7 @@ class ClusterRows(FitRows):
         kept = min(1.0, _ENOUGH_ROWS / self._train.n_rows)
         train, held_out = _split(
             self._train,
-            len(self.classes),
+            len(self.task.classes),
             SHARE,
             key,
             kept,
@@ -274,17 +275,17 @@ class ClusterRows(FitRows):
                 dictionary,
                 train,
                 self._table_columns,
-                self.classes.tolist(),
+                self.task,
             )
             dictionary = inputs.dictionary(dictionary)
         limits, moments = find_limits(
             settings.clip,
             dictionary,
-            partial(train.ask, "moments", self._class_weights, medians),
+            partial(train.ask, "moments", self.task, medians),
             partial(train.ask, "ends"),
             partial(train.ask, "zeros"),
         )
-        totals = train.ask("class_totals", len(self.classes))
+        totals = train.ask("class_totals", len(self.task.classes))
         train.workers.round(
             "attach",
             train.dataset_id,
@@ -293,7 +294,7 @@ class ClusterRows(FitRows):
             limits,
             dictionary,
             moments,
-            self._class_weights,
+            self.task,
             owner=(train.dataset_id,),
         )
         design = ClusterDesign(
@@ -301,12 +302,14 @@ class ClusterRows(FitRows):
             dictionary=dictionary,
             moments=moments,
             standardize=settings.standardize,
-            class_totals=totals * self._class_weights,
+            class_totals=totals * self.task.per_class,
             is_sparse=self._table_columns is None,
         )
+        n_classes = len(self.task.classes)
         layout = Layout(
             design=design,
-            targets=[1] if len(self.classes) == 2 else range(len(self.classes)),
+            task=self.task,
+            targets=[1] if n_classes == 2 else range(n_classes),
             view=View(
                 dictionary,
                 design.scale,
@@ -324,7 +327,7 @@ class ClusterRows(FitRows):
             limits,
             dictionary,
             design.scale,
-            len(self.classes),
+            self.task,
             settings.is_preset and settings.scoring is None,
             lasts=True,
         )
@@ -332,7 +335,7 @@ class ClusterRows(FitRows):
         def predicted(member: Member) -> HeldOut:
             answers = validation.ask("predicted", member.model)
             decision, codes, weights = map(np.concatenate, answers)
-            return HeldOut(decision, codes, weights * self._class_weights[codes])
+            return HeldOut(decision, codes, self.task.weights(codes, weights))
 
         return replace(
             layout,
@@ -342,10 +345,10 @@ class ClusterRows(FitRows):
 
 
 def _encode(
-    dictionary: Dictionary, rows: RemoteRows, columns: Sequence[Column], labels: Sequence[object]
+    dictionary: Dictionary, rows: RemoteRows, columns: Sequence[Column], task: Task
 ) -> tuple[Inputs, Array | None]:
     """Learn what atoms see and encode the rows; return their medians if values are missing."""
-    ask = partial(rows.ask, "facts")
+    ask = partial(rows.ask, "facts", task)
     sample = draw(rows, n_median_rows(len(columns))).data.X
     used: dict[int, LabelFacts] = {}
     if are_plain(columns) and not any(fact.has_gaps for fact in ask(columns)):
@@ -356,7 +359,7 @@ def _encode(
             columns,
             ask,
             sample,
-            labels,
+            task.statistics,
         )
     has_missing = (
         rows.ask(

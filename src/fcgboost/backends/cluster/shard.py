@@ -44,7 +44,7 @@ from fcgboost.tables.inputs import Facts, Inputs, encode, facts_of
 from fcgboost.tables.levels import LabelFacts
 from fcgboost.tables.pairs import Pair
 from fcgboost.training.dataset import DataSet, Labelled
-from fcgboost.training.scoring import make_sums
+from fcgboost.training.tasks import Task
 from fcgboost.training.validation import Validator, make_validator
 
 
@@ -120,19 +120,19 @@ class Partition:
     def survey(self) -> tuple[list[ClassLabels], list[bool], list[float], list[int]]:
         """Return the labels, the sparsity, the sum of weights and the number of rows."""
         data = self._data
-        labels = self._labels[np.unique(data.codes)]
+        labels = self._labels[np.unique(data.strata)]
         is_sparse = sparse.issparse(data.X)
         total = float(data.weights.sum())
         return [labels], [is_sparse], [total], [self.count()]
 
     def set_classes(self, classes: ClassLabels) -> hashing.Digest:
         """Replace labels by codes and put the rows in canonical order; return their digest."""
-        codes = np.searchsorted(classes, self._labels)[self._data.codes]
-        self._hold(replace(self._data, codes=codes).canonical(), classes)
+        codes = np.searchsorted(classes, self._labels)[self._data.strata]
+        self._hold(replace(self._data, target=codes).canonical(), classes)
         return self._data.digest()
 
     def class_totals(self, n_classes: int) -> Array:
-        return np.asarray(np.bincount(self._data.codes, self._data.weights, n_classes))
+        return np.asarray(np.bincount(self._data.strata, self._data.weights, n_classes))
 
     def hash_ranges(
         self, key: int, n_classes: int
@@ -141,21 +141,21 @@ class Partition:
         hashes = hashing.keyed(self._data.row_hashes, key)
         smallest = np.full(n_classes, np.iinfo(np.uint64).max)
         largest = np.zeros(n_classes, dtype=np.uint64)
-        np.minimum.at(smallest, self._data.codes, hashes)
-        np.maximum.at(largest, self._data.codes, hashes)
+        np.minimum.at(smallest, self._data.strata, hashes)
+        np.maximum.at(largest, self._data.strata, hashes)
         return [smallest], [largest]
 
     def part(self, split: HashSplit, is_held_out: bool) -> Partition | None:
         """Return the rows that are held out or train, None if there are none."""
         data = self._data
         hashes = hashing.keyed(data.row_hashes, split.key)
-        mask = hashes >= split.first_kept[data.codes]
+        mask = hashes >= split.first_kept[data.strata]
         if is_held_out:
-            mask = hashes <= split.last_held_out[data.codes]
+            mask = hashes <= split.last_held_out[data.strata]
         return Partition(data.take(mask), self._labels) if mask.any() else None
 
-    def facts(self, origins: Sequence[Column | Pair]) -> tuple[Facts, ...]:
-        return facts_of(origins, self._data, len(self._labels))
+    def facts(self, task: Task, origins: Sequence[Column | Pair]) -> tuple[Facts, ...]:
+        return facts_of(origins, self._data, task.level_sums)
 
     def encode(self, inputs: Inputs, facts: dict[int, LabelFacts]) -> int:
         """Encode rows as atoms see them; return 1 if values are missing, else 0."""
@@ -163,10 +163,10 @@ class Partition:
         self._laid = replace(self._data, X=X)
         return int(self._laid.has_missing)
 
-    def moments(self, per_class: Array, medians: Array | None, limits: Limits | None) -> Moments:
+    def moments(self, task: Task, medians: Array | None, limits: Limits | None) -> Moments:
         data = self._laid
         filled = replace(data, X=data.imputed(medians))
-        return moments_of(filled.within(limits).X, data.weights * per_class[data.codes])
+        return moments_of(filled.within(limits).X, task.weights(data.target, data.weights))
 
     def ends(self, columns: Flags) -> list[list[Array]]:
         return extreme_values(self._laid.X, columns)
@@ -182,12 +182,12 @@ class Partition:
         limits: Limits | None,
         dictionary: Dictionary,
         moments: Moments,
-        per_class: Array,
+        task: Task,
     ) -> None:
         """Lay a dictionary over the rows."""
         data = self._laid.within(limits)
         dictionary.check_rows(data.X)
-        weights = data.weights * per_class[data.codes]
+        weights = task.weights(data.target, data.weights)
         options = (standardize, budget, n_threads)
         self._laid = replace(data, weights=weights)
         self._data = self._laid
@@ -245,7 +245,7 @@ class Partition:
         for verb, args in changes:
             if verb == "make":
                 positive, *options = args
-                target = np.where(self._laid.codes == positive, 1.0, -1.0)
+                target = np.where(self._laid.strata == positive, 1.0, -1.0)
                 self._columns[number] = self._design.columns(target, *options)
                 # The client knows the properties of the constant.
                 first = self._columns[number].n_columns
@@ -379,18 +379,13 @@ class Partition:
         limits: Limits | None,
         dictionary: Dictionary,
         scale: Array,
-        n_classes: int,
+        task: Task,
         is_smoothed: bool,
     ) -> float:
         """Prepare to score the steps of a path; return the weight of the rows."""
         seen = replace(self._data, X=encode(inputs, self._data.X))
         data = self._laid = seen.within(limits)
-        sums = make_sums(
-            data.codes,
-            n_classes,
-            data.weights,
-            is_smoothed,
-        )
+        sums = task.sums(data.target, data.weights, is_smoothed)
         self._validator = make_validator(
             data.X,
             dictionary,
@@ -409,7 +404,7 @@ class Partition:
     def predicted(self, model: Model) -> tuple[list[Array], list[Codes], list[Array]]:
         """Return the decision values, the classes and the weights of the rows."""
         data = self._laid
-        return [np.asarray(model.decision(data.X))], [data.codes], [data.weights]
+        return [np.asarray(model.decision(data.X))], [data.target], [data.weights]
 
 
 class Partitions(NamedTuple):
