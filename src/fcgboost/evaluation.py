@@ -74,7 +74,13 @@ class Evaluation:
     def from_decision(cls, classifier: BaseFCGBoost, decision: Array, y: ArrayLike) -> Evaluation:
         """Evaluate a fitted classifier of this package, given its decision values."""
         labels, proba = predictions_of(classifier, decision)
-        return cls(classifier.classes_, np.asarray(y), labels, decision, proba)
+        return cls(
+            classifier.classes_,
+            np.asarray(y),
+            labels,
+            decision,
+            proba,
+        )
 
     def __len__(self) -> int:
         return len(self.y)
@@ -89,7 +95,11 @@ class Evaluation:
     def scores(self) -> dict[str, Score]:
         """The scores by name, as `score_predictions` returns them."""
         return score_predictions(
-            self.y, self.labels, self.proba, self.classes, decision=self.decision
+            self.y,
+            self.labels,
+            self.proba,
+            self.classes,
+            decision=self.decision,
         )
 
     @cached

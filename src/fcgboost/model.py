@@ -103,8 +103,13 @@ class Model:
         inputs = slice(0, len(self.scale))
         if isinstance(self.dictionary, UnionDictionary):
             return list(self.dictionary.members(atoms, inputs.stop))
-        numbers = np.arange(atoms.shape[0])
-        return [FamilyAtoms(self.dictionary, numbers, atoms, inputs)] if len(numbers) else []
+        whole = FamilyAtoms(
+            self.dictionary,
+            np.arange(atoms.shape[0]),
+            atoms,
+            inputs,
+        )
+        return [whole] if atoms.shape[0] else []
 
     def summand(self, weight: float = 1.0) -> Summand:
         """Return what it adds to a sum of models, times a weight."""

@@ -135,11 +135,7 @@ def run(options: argparse.Namespace) -> None:
     test = evaluation.to_dict()
     about: dict[str, Any] = {
         "target": options.target,
-        "data": {
-            "file": options.data.name,
-            **_describe_target(model, y_train),
-            "reading": reading,
-        },
+        "data": {"file": options.data.name, **_describe_target(model, y_train), "reading": reading},
         "test": {"n_samples": len(y_test), **{key: test[key] for key in ("scores", "baseline")}},
         "seconds": time.perf_counter() - start,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -182,24 +178,16 @@ def _describe_target(model: Estimator, y: NDArray[np.generic]) -> dict[str, Any]
 
 def _describe_model(model: Estimator, out: Path) -> dict[str, Any]:
     """Return how large a model is, and which parameters were given or chosen."""
-    parameters = {
-        "dictionary": str(model.dictionary),
-        "loss": str(model.loss),
-    }
-    members = []
-    for member in model.members_:
-        chosen = {
-            "weight": member.weight,
-            "l2": member.l2,
-            "steps": member.n_iter,
-        }
-        members.append(chosen)
+    chosen = [
+        {"weight": member.weight, "l2": member.l2, "steps": member.n_iter}
+        for member in model.members_
+    ]
     return {
         "model": str(out),
         "bytes": out.stat().st_size,
         "n_atoms": model.n_atoms_,
-        "parameters": parameters,
-        "members": members,
+        "parameters": {"dictionary": str(model.dictionary), "loss": str(model.loss)},
+        "members": chosen,
         "findings": [asdict(finding) for finding in model.findings_],
     }
 

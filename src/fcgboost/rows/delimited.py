@@ -64,7 +64,12 @@ def open_delimited(source: Source, file: IO[bytes], separators: str, dialect: Di
         end = "\n" + separator.join([_END] * len(columns)) + "\n"
         joined = _Joined(opened(), end.encode())
         try:
-            batches = _read_texts(joined, options, separator, wanted)
+            batches = _read_texts(
+                joined,
+                options,
+                separator,
+                wanted,
+            )
             yield from _without_end(batches, n_skipped)
         except UnicodeDecodeError:
             raise ValueError(f"{name}: {_misread(encoding)}") from None

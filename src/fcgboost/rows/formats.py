@@ -122,7 +122,13 @@ max_bytes :
         n_bytes = file.seek(0, 2)
         most = max_bytes or max(_DEFAULT_BYTES, _TIMES_FILE * n_bytes)
         merges_spellings = merge_spellings or memory.merges_spellings
-        source = Source(name, most, tell, strict, merges_spellings)
+        source = Source(
+            name,
+            most,
+            tell,
+            strict,
+            merges_spellings,
+        )
         with explained(name):
             file.seek(0)
             is_packed = file.read(2) == b"\x1f\x8b"
@@ -142,7 +148,12 @@ max_bytes :
                 rows = _open_excel(source, file, dialect)
             else:
                 separators = "\t" if format == "tsv" else SEPARATORS
-                rows = open_delimited(source, text, separators, dialect)
+                rows = open_delimited(
+                    source,
+                    text,
+                    separators,
+                    dialect,
+                )
         yield rows
 
 
@@ -215,7 +226,12 @@ def _open_typed(source: Source, schema: pa.Schema, blocks: Blocks) -> RowFile:
         for column in metadata.get("columns", [])
         if column.get("pandas_type") == "categorical"
     ]
-    return RowFile(source, columns, checked, categories=tuple(categories))
+    return RowFile(
+        source,
+        columns,
+        checked,
+        categories=tuple(categories),
+    )
 
 
 def _parquet(source: Source, file: IO[bytes]) -> tuple[pa.Schema, Blocks]:

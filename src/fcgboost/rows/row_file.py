@@ -171,7 +171,12 @@ class RowFile:
         with explained(self.name):
             for table in self._tables(wanted, n_rows):
                 values = {
-                    name: values_for(column, table[name], self.dialect, strays)
+                    name: values_for(
+                        column,
+                        table[name],
+                        self.dialect,
+                        strays,
+                    )
                     for name, column in columns.items()
                 }
                 yield pa.table(values).to_pandas(), table.select(kept)
