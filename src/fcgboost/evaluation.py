@@ -263,7 +263,7 @@ def evaluation_of(
 ) -> Evaluation | RegressionEvaluation:
     """Evaluate a fitted model of this package, given its decision values."""
     if isinstance(model, RegressorPredictions):
-        return RegressionEvaluation(np.asarray(y), model.predictions_of(decision))
+        return RegressionEvaluation(np.asarray(y), model.predictions_of(decision), None)
     return Evaluation.from_decision(model, decision, y)
 
 

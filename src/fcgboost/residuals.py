@@ -35,7 +35,7 @@ class RegressionEvaluation:
 
     y: Array
     predicted: Array
-    intervals: Array | None = None
+    intervals: Array | None
 
     def __len__(self) -> int:
         return len(self.y)
@@ -65,7 +65,7 @@ class RegressionEvaluation:
 
     @cached
     def worst(self) -> Codes:
-        """The rows by the size of their residual, the largest first."""
+        """The rows, those with the largest residuals first."""
         return np.argsort(-np.abs(self.residuals), kind="stable")
 
     def to_dict(self) -> dict[str, Any]:

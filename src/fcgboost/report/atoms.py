@@ -15,16 +15,15 @@ _MOST_CLASSES = 5
 
 def atom_table(model: FittedModel) -> Table:
     """List the atoms of a model with their coefficients."""
-    classes = model.classes
     coef = model.coef
     n_atoms = coef.shape[1]
     sizes = np.abs(coef).max(axis=0, initial=0.0)
     order = np.sort(np.argsort(-sizes, kind="stable")[:_MOST_ATOMS])
     coefs = {"largest coefficient": sizes}
-    if len(classes) == 2:
+    if len(coef) == 1:
         coefs = {"coefficient": coef[0]}
-    elif len(classes) <= _MOST_CLASSES:
-        names = [f"for {label(value)}" for value in classes]
+    elif len(coef) <= _MOST_CLASSES:
+        names = [f"for {label(value)}" for value in model.classes]
         coefs = dict(zip(names, coef, strict=True))
     owners = TableColumn.of_numbers("member", model.owners[order] + 1, count)
     columns = [

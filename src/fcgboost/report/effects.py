@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fcgboost.report.models import Array, EvaluatedRows, FittedModel
+from fcgboost.report.models import Array, FittedModel, GivenRows
 
 _N_VALUES = 25
 _MOST_ROWS = 300
@@ -19,8 +19,7 @@ _MOST_PRODUCTS = 1_000_000
 class Dependence:
     """Partial dependence: mean predictions if all rows had the same value in one column.
 
-    The means, of shape (n_values, n_outputs), are probabilities, or decision values if the model
-    has none; with two classes, of the second.
+    The means, of shape (n_values, n_outputs), are those of `FittedModel.response`.
     """
 
     position: int
@@ -28,7 +27,7 @@ class Dependence:
     means: Array
 
 
-def find_dependences(evaluation: EvaluatedRows, most: int) -> list[Dependence]:
+def find_dependences(evaluation: GivenRows, most: int) -> list[Dependence]:
     """Return the partial dependence on the columns that matter most, on a sample of rows.
 
     There is none for a constant, and none for a very large model.

@@ -8,21 +8,31 @@ from pathlib import Path
 
 from numpy.typing import ArrayLike
 
+from fcgboost.classifiers import ClassifierPredictions
 from fcgboost.dictionaries import UnionDictionary
 from fcgboost.files import FilePath
 from fcgboost.greedy.schemes import FullyCorrective
 from fcgboost.importances import n_numbers_of
 from fcgboost.inspection import KIND_HEADS, dictionary_name
 from fcgboost.prediction import BaseFCGBoost
+from fcgboost.regressors import RegressorPredictions
 from fcgboost.report import text
 from fcgboost.report.atoms import atom_table
 from fcgboost.report.blocks import Block, Card, CodeBlock, Explorer, Section, Table, TableColumn
-from fcgboost.report.models import EvaluatedRows, FittedModel, Rows, evaluate_model
+from fcgboost.report.models import (
+    Evaluated,
+    EvaluatedNumbers,
+    FittedModel,
+    Rows,
+    evaluate_model,
+)
 from fcgboost.report.page import write_page
 from fcgboost.report.path import find_panels, path_data
 from fcgboost.report.pictures import (
     draw_boundary,
     draw_columns,
+    draw_intervals,
+    draw_numbers,
     draw_path,
     draw_predictions,
     draw_row,
@@ -34,6 +44,7 @@ from fcgboost.report.tables import (
     finding_table,
     id_columns,
     mistake_table,
+    residual_table,
 )
 from fcgboost.report.text import percent, quoted
 from fcgboost.report.thresholds import threshold_data
@@ -110,12 +121,9 @@ def write_model_report(
     )
 
 
-def _sections(evaluation: EvaluatedRows, row: int | None) -> list[Section]:
+def _sections(evaluation: Evaluated, row: int | None) -> list[Section]:
     model = evaluation.model
     reasons = find_reasons(evaluation, row)
-    mistakes: Block = "No row is misclassified."
-    if len(evaluation.mistakes):
-        mistakes = mistake_table(evaluation, reasons)
     data = (
         f"{count(len(evaluation), 'row')} with {count(len(model.columns), 'column')}. If the model "
         "was trained on these rows, all scores on this page are too optimistic."
@@ -125,7 +133,7 @@ def _sections(evaluation: EvaluatedRows, row: int | None) -> list[Section]:
     return [
         ("performance", "Performance", _performance(evaluation)),
         ("columns", "What predictions depend on", [draw_columns(evaluation)]),
-        ("mistakes", "Mistakes", [mistakes]),
+        ("mistakes", "Mistakes", [_worst(evaluation, reasons)]),
         ("row", "One row explained", _row(evaluation, reasons)),
         ("path", "Training path", _path(evaluation)),
         ("data", "Data", [data, *findings, column_table(model)]),
@@ -133,7 +141,17 @@ def _sections(evaluation: EvaluatedRows, row: int | None) -> list[Section]:
     ]
 
 
-def _performance(evaluation: EvaluatedRows) -> list[Block]:
+def _worst(evaluation: Evaluated, reasons: Reasons | None) -> Block:
+    if isinstance(evaluation, EvaluatedNumbers):
+        return residual_table(evaluation, reasons)
+    if not len(evaluation.mistakes):
+        return "No row is misclassified."
+    return mistake_table(evaluation, reasons)
+
+
+def _performance(evaluation: Evaluated) -> list[Block]:
+    if isinstance(evaluation, EvaluatedNumbers):
+        return [draw_numbers(evaluation), draw_intervals(evaluation)]
     matrix = confusion_table(evaluation)
     pictures = draw_predictions(evaluation)
     data = threshold_data(evaluation)
@@ -145,43 +163,71 @@ def _performance(evaluation: EvaluatedRows) -> list[Block]:
     return [matrix, Explorer("thresholds", data), pictures]
 
 
-def _lead(evaluation: EvaluatedRows) -> list[str]:
+def _lead(evaluation: Evaluated) -> list[str]:
     model = evaluation.model
     classifier = model.classifier
-    names = [quoted(value) for value in model.classes]
     atoms = count(classifier.n_atoms_, f"{listed(model.family_names)} atom")
-    task = f"tells {names[1]} from {names[0]}"
-    if len(names) > 2:
-        task = f"predicts one of {count(len(names), 'class')}"
     seconds = classifier.about_.get("seconds")
     fitted = f", fitted in {text.seconds(float(seconds))}," if isinstance(seconds, Real) else ""
-    accuracy = evaluation.scores["accuracy"]
-    majority, share = evaluation.baseline
     return [
-        f"A model of {atoms}{fitted} that {task}.",
+        f"A model of {atoms}{fitted} that {_task(model)}.",
         *([model.averaging] if model.is_average else []),
-        f"Baseline: always predicting {quoted(majority)} is right for {percent(share)} of the "
-        f"{count(len(evaluation), 'row')} given. The model is right for "
-        f"{percent(accuracy.value)} (95 % interval: {text.interval('accuracy', accuracy)}).",
+        _merit(evaluation),
     ]
 
 
-def _cards(evaluation: EvaluatedRows) -> list[Card]:
-    model = evaluation.model
+def _task(model: FittedModel) -> str:
+    if model.is_regressor:
+        return "predicts a number"
+    names = [quoted(value) for value in model.classes]
+    if len(names) > 2:
+        return f"predicts one of {count(len(names), 'class')}"
+    return f"tells {names[1]} from {names[0]}"
+
+
+def _merit(evaluation: Evaluated) -> str:
+    """Compare the model with its baseline."""
+    rows = f"the {count(len(evaluation), 'row')} given"
+    if isinstance(evaluation, EvaluatedNumbers):
+        error = evaluation.scores["rmse"]
+        return (
+            f"Baseline: always predicting {number(evaluation.baseline)}, the mean, has a root mean "
+            f"squared error of {number(float(evaluation.y.std()))} on {rows}. The model's is "
+            f"{number(error.value)} (95 % interval: {text.interval('rmse', error)})."
+        )
+    accuracy = evaluation.scores["accuracy"]
     majority, share = evaluation.baseline
+    return (
+        f"Baseline: always predicting {quoted(majority)} is right for {percent(share)} of {rows}. "
+        f"The model is right for {percent(accuracy.value)} (95 % interval: "
+        f"{text.interval('accuracy', accuracy)})."
+    )
+
+
+def _baseline_card(evaluation: Evaluated) -> Card:
+    if isinstance(evaluation, EvaluatedNumbers):
+        error = number(float(evaluation.y.std()))
+        return Card("Baseline", error, f"RMSE of always {number(evaluation.baseline)}")
+    majority, share = evaluation.baseline
+    return Card("Baseline", percent(share), f"always {quoted(majority)}")
+
+
+def _cards(evaluation: Evaluated) -> list[Card]:
+    model = evaluation.model
+    n_classes = 0 if model.is_regressor else len(model.classes)
     classifier = model.classifier
     n_numbers = sum(n_numbers_of(member.model) for member in model.members)
     where = count(classifier.n_iter_, "step")
     if model.is_average:
         where = count(len(model.members), "member")
     return [
-        Card("Baseline", percent(share), f"always {quoted(majority)}"),
+        _baseline_card(evaluation),
         *(
             Card(
                 text.score_title(name),
                 text.score(name, score.value),
                 text.interval(name, score),
-                text.score_note(name, len(model.classes)),
+                text.score_note(name, n_classes),
             )
             for name, score in evaluation.scores.items()
         ),
@@ -190,8 +236,10 @@ def _cards(evaluation: EvaluatedRows) -> list[Card]:
     ]
 
 
-def _path(evaluation: EvaluatedRows) -> list[Block]:
+def _path(evaluation: Evaluated) -> list[Block]:
     model = evaluation.model
+    if isinstance(evaluation, EvaluatedNumbers):
+        return [f"{_step(model)} {_ending(model)}", atom_table(model)]
     rest: list[Block] = [draw_boundary(evaluation), atom_table(model)]
     if not model.has_path:
         reason = "The model was saved without its path (trace=False)."
@@ -203,17 +251,20 @@ def _path(evaluation: EvaluatedRows) -> list[Block]:
     return [f"{_step(model)} {_ending(model)}", explorer, *rest]
 
 
-def _row(evaluation: EvaluatedRows, reasons: Reasons | None) -> list[Block]:
+def _row(evaluation: Evaluated, reasons: Reasons | None) -> list[Block]:
     if reasons is None:
         return ["Shapley values of a model this large would take too long."]
     row = reasons.row
-    predicted = evaluation.labels[row]
+    truth = evaluation.y[row]
+    if isinstance(evaluation, EvaluatedNumbers):
+        predicted: object = number(float(evaluation.predicted[row]))
+        result = f"{predicted}; its true number is {number(float(truth))}"
+    else:
+        predicted = evaluation.labels[row]
+        result = f"{quoted(predicted)}; its true class is {quoted(truth)}"
     ids = id_columns(evaluation)
     names = "".join(f" ({name} {shortened(str(cells[row]))})" for name, cells in ids.items())
-    words = (
-        f"Row {row + 1:,}{names} is predicted as {quoted(predicted)}; its true class is "
-        f"{quoted(evaluation.y[row])}."
-    )
+    words = f"Row {row + 1:,}{names} is predicted as {result}."
     if error := reasons.explanation.errors[-1]:
         words += f" Contributions are accurate to ± {number(float(f'{error:.1g}'))}."
     if not reasons.is_from_training:
@@ -223,7 +274,7 @@ def _row(evaluation: EvaluatedRows, reasons: Reasons | None) -> list[Block]:
 
 def _step(model: FittedModel) -> str:
     scheme = model.classifier.scheme
-    each = "" if len(model.classes) == 2 else " for every class"
+    each = "" if len(model.coef) == 1 else " for every class"
     to_all = " to every member" if model.is_average else ""
     if scheme != "fully_corrective" and not isinstance(scheme, FullyCorrective):
         return f"Every step moves the coefficient of one atom{each}."
@@ -243,19 +294,29 @@ def _making(model: FittedModel) -> list[Block]:
     facts = {
         **_path_facts(model),
         "loss": str(classifier.loss),
-        "link": "of the loss" if classifier.link_ is None else repr(classifier.link_),
+        **_link_facts(model),
         "k₀ (theory)": count(model.k0),
         **_recorded_facts(model),
     }
     if any(member.model.limits is not None for member in model.members):
         facts["inputs"] = "clipped to the usual range of the training rows"
     then = "\nmodel.predict_proba(X)" if model.has_proba else ""
+    if isinstance(classifier, RegressorPredictions) and classifier.has_intervals:
+        then = "\nmodel.predict_interval(X, alpha=0.1)"
     load = "To load the model, saved as model.json:"
     code = CodeBlock(_CODE.format(then=then))
     blocks: list[Block] = [facts, _parameters(classifier), load, code]
     if model.is_average:
         blocks.insert(0, _member_table(model))
     return blocks
+
+
+def _link_facts(model: FittedModel) -> dict[str, str]:
+    """Return how decision values become probabilities."""
+    if not isinstance(model.classifier, ClassifierPredictions):
+        return {}
+    link = model.classifier.link_
+    return {"link": "of the loss" if link is None else repr(link)}
 
 
 def _path_facts(model: FittedModel) -> dict[str, str]:

@@ -10,11 +10,13 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from fcgboost.checks import check_rows
-from fcgboost.evaluation import Evaluation
+from fcgboost.evaluation import Evaluation, evaluate
 from fcgboost.inspection import Description
 from fcgboost.members import decision_of
 from fcgboost.plotting.paths import path_length
 from fcgboost.prediction import BaseFCGBoost
+from fcgboost.regressors import RegressorPredictions
+from fcgboost.residuals import RegressionEvaluation
 from fcgboost.wording import listed
 
 Array = NDArray[np.float64]
@@ -43,16 +45,29 @@ class FittedModel(Description):
         return classes
 
     @property
+    def is_regressor(self) -> bool:
+        return isinstance(self.classifier, RegressorPredictions)
+
+    @property
+    def unit(self) -> str:
+        """What `response` returns."""
+        if self.is_regressor:
+            return "prediction"
+        return "probability" if self.has_proba else "decision value"
+
+    @property
     def has_proba(self) -> bool:
         return hasattr(self.classifier, "predict_proba")  # not with the hinge
 
     def response(self, numbers: Array) -> Array:
-        """Return the probabilities of every output, or decision values where there are none.
+        """Return predicted numbers, or probabilities of every output, or decision values.
 
         Their shape is (n_samples, n_outputs); of two classes the second is the only output. The
         cells were read before.
         """
         decision = np.asarray(self.classifier._flat(decision_of(self.members, numbers)))
+        if isinstance(self.classifier, RegressorPredictions):
+            return np.asarray(self.classifier.predictions_of(decision))[:, None]
         is_pair = decision.ndim == 1
         if not self.has_proba:
             return decision[:, None] if is_pair else decision
@@ -73,10 +88,9 @@ class FittedModel(Description):
 
 
 @dataclass(frozen=True, eq=False)
-class EvaluatedRows(Evaluation):
-    """Rows with what a model predicts for them."""
+class GivenRows:
+    """The rows given to a page, and the model that it is about."""
 
-    decision: Array
     model: FittedModel
     X: Rows
 
@@ -90,15 +104,43 @@ class EvaluatedRows(Evaluation):
         cells: Rows = check_rows(self.model.classifier, self.rows(positions))
         return np.asarray(cells.toarray() if sparse.issparse(cells) else cells, dtype=np.float64)
 
-    def sample(self, most: int, *, of_classes: bool = False) -> Codes:
-        """Sample at most `most` rows, on request only those whose label is a class."""
-        positions = np.flatnonzero(self.codes >= 0) if of_classes else np.arange(len(self))
-        if len(positions) <= most:
-            return positions
-        return np.sort(np.random.default_rng(0).choice(positions, most, replace=False))
+    def sample(self, most: int) -> Codes:
+        """Sample at most `most` rows."""
+        return drawn(np.arange(self.X.shape[0]), most)
 
 
-def evaluate_model(model: FittedModel, X: Rows, y: ArrayLike) -> EvaluatedRows:
+@dataclass(frozen=True, eq=False)
+class EvaluatedRows(GivenRows, Evaluation):
+    """Rows with what a classifier predicts for them."""
+
+    decision: Array
+
+    @property
+    def worst(self) -> Codes:
+        """The mistakes, the worst first."""
+        return self.mistakes
+
+    def sample_of_classes(self, most: int) -> Codes:
+        """Sample at most `most` rows whose label is a class."""
+        return drawn(np.flatnonzero(self.codes >= 0), most)
+
+
+@dataclass(frozen=True, eq=False)
+class EvaluatedNumbers(GivenRows, RegressionEvaluation):
+    """Rows with what a regressor predicts for them."""
+
+
+Evaluated = EvaluatedRows | EvaluatedNumbers
+
+
+def drawn(positions: Codes, most: int) -> Codes:
+    """Draw at most so many of some rows."""
+    if len(positions) <= most:
+        return positions
+    return np.sort(np.random.default_rng(0).choice(positions, most, replace=False))
+
+
+def evaluate_model(model: FittedModel, X: Rows, y: ArrayLike) -> Evaluated:
     """Evaluate a model on rows."""
     if hasattr(X, "column_names"):  # an Arrow table
         X = X.to_pandas()
@@ -111,11 +153,12 @@ def evaluate_model(model: FittedModel, X: Rows, y: ArrayLike) -> EvaluatedRows:
             f"X and y must have one row and one label each for at least one row: X has "
             f"{X.shape[0]} rows, y has shape {truth.shape}."
         )
-    if not any(np.any(truth == value) for value in model.classes):
+    if not model.is_regressor and not any(np.any(truth == value) for value in model.classes):
         raise ValueError(
             f"No label in y is a class of the model: y begins with {truth[:3].tolist()}, the "
             f"classes are {listed([repr(value) for value in model.classes.tolist()])}."
         )
-    decision = np.asarray(model.classifier.decision_function(X))
-    evaluation = Evaluation.from_decision(model.classifier, decision, truth)
+    evaluation = evaluate(model.classifier, X, truth)
+    if isinstance(evaluation, RegressionEvaluation):
+        return EvaluatedNumbers(**vars(evaluation), model=model, X=X)
     return EvaluatedRows(**vars(evaluation), model=model, X=X)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from sklearn.metrics import PredictionErrorDisplay
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
@@ -17,7 +18,15 @@ from fcgboost.plotting.influence import meaning_of_influence
 from fcgboost.report.blocks import Picture
 from fcgboost.report.effects import Dependence, find_dependences
 from fcgboost.report.images import drawing, image_of
-from fcgboost.report.models import Array, EvaluatedRows, FittedModel, Rows
+from fcgboost.report.models import (
+    Array,
+    EvaluatedNumbers,
+    EvaluatedRows,
+    FittedModel,
+    GivenRows,
+    Rows,
+    drawn,
+)
 from fcgboost.report.path import Panels
 from fcgboost.report.reasons import Reasons
 from fcgboost.report.text import label, percent, quoted
@@ -28,6 +37,7 @@ if TYPE_CHECKING:
 
 _MOST_ROWS = 5000
 _MOST_POINTS = 600
+_MOST_INTERVALS = 100
 _N_GRID = 200
 # With more classes a picture of them all says little.
 _MOST_REGIONS = 24
@@ -38,7 +48,7 @@ _MOST_LINES = 4
 _LONGEST_LEVELS = 32
 
 
-def draw_columns(evaluation: EvaluatedRows) -> list[Picture]:
+def draw_columns(evaluation: GivenRows) -> list[Picture]:
     """Draw the influence of the columns, and the partial dependence on the largest."""
     model = evaluation.model
     pictures = [] if model.influence is None else [_influence(model, model.influence)]
@@ -66,7 +76,7 @@ def draw_boundary(evaluation: EvaluatedRows) -> list[Picture]:
     are_numbers = all(column.kind == "number" for column in columns)
     if len(used) != 2 or not are_numbers or len(model.classes) > _MOST_REGIONS:
         return []
-    rows = evaluation.sample(_MOST_POINTS, of_classes=True)
+    rows = evaluation.sample_of_classes(_MOST_POINTS)
     points = evaluation.numbers(rows)[:, used]
     is_whole = np.isfinite(points).all(axis=1)
     if not is_whole.any():
@@ -100,27 +110,30 @@ def draw_boundary(evaluation: EvaluatedRows) -> list[Picture]:
 
 
 def draw_row(model: FittedModel, reasons: Reasons, predicted: object) -> Picture:
-    """Draw the contribution of every column to a row's decision value for the predicted class."""
+    """Draw the contribution of every column to a prediction; of a class, to its decision value."""
     with drawing(1.6 + 0.24 * min(11, len(model.columns))) as ax:
         plotting.ContributionDisplay.from_explanation(
             reasons.explanation,
             row=len(reasons.why),
-            classes=model.classes,
-            class_of_interest=predicted,
+            classes=None if model.is_regressor else model.classes,
+            class_of_interest=None if model.is_regressor else predicted,
             ax=ax,
         )
+        if model.is_regressor:
+            ax.set_xlabel("prediction")
     rows = "training rows" if reasons.is_from_training else "rows given to this report"
+    unit = "prediction" if model.is_regressor else "decision value"
     return Picture(
         "contributions",
         image_of(ax),
         f"Why row {reasons.row + 1:,} is predicted as {quoted(predicted)}",
-        f"Shapley values: from the mean decision value of the {rows} to that of this row.",
+        f"Shapley values: from the mean {unit} of the {rows} to that of this row.",
     )
 
 
 def draw_predictions(evaluation: EvaluatedRows) -> list[Picture]:
     """Draw calibration and margins."""
-    rows = evaluation.sample(_MOST_ROWS, of_classes=True)
+    rows = evaluation.sample_of_classes(_MOST_ROWS)
     y = evaluation.y[rows]
     classes = evaluation.classes
     part = "" if len(rows) == len(evaluation) else f" Drawn from {count(len(rows), 'row')}."
@@ -147,6 +160,54 @@ def draw_predictions(evaluation: EvaluatedRows) -> list[Picture]:
     return pictures
 
 
+def draw_numbers(evaluation: EvaluatedNumbers) -> list[Picture]:
+    """Draw true numbers and residuals against predictions."""
+    rows = evaluation.sample(_MOST_POINTS)
+    y = evaluation.y[rows]
+    predicted = evaluation.predicted[rows]
+    part = "" if len(rows) == len(evaluation) else f" Drawn from {count(len(rows), 'row')}."
+    pictures = []
+    for kind, title, caption in (
+        ("actual_vs_predicted", "True and predicted", "On the dotted line predictions are right."),
+        (
+            "residual_vs_predicted",
+            "Residuals",
+            "True minus predicted numbers: a good model leaves no pattern.",
+        ),
+    ):
+        with drawing() as ax:
+            PredictionErrorDisplay.from_predictions(
+                y,
+                predicted,
+                kind=kind,
+                subsample=None,
+                ax=ax,
+                scatter_kwargs={"color": PALETTE[0], "s": 9, "alpha": 0.5},
+                line_kwargs={"linestyle": ":"},
+            )
+        pictures.append(Picture(kind, image_of(ax), title, f"{caption}{part}"))
+    return pictures
+
+
+def draw_intervals(evaluation: EvaluatedNumbers) -> list[Picture]:
+    """Draw intervals and true numbers in the order of predictions."""
+    if evaluation.intervals is None:
+        return []
+    rows = drawn(np.arange(len(evaluation)), _MOST_INTERVALS)
+    rows = rows[np.argsort(evaluation.predicted[rows], kind="stable")]
+    low, high = evaluation.intervals[rows].T
+    with drawing() as ax:
+        ax.fill_between(np.arange(len(rows)), low, high, step="mid", color=PALETTE[0], alpha=0.25)
+        ax.plot(evaluation.predicted[rows], color=PALETTE[0])
+        ax.plot(evaluation.y[rows], ".", color=PALETTE[1], markersize=4)
+        set_labels(ax, "rows, by their prediction", "number")
+    caption = (
+        f"{evaluation.coverage_text()} Drawn: intervals, predictions (line) and true numbers "
+        f"(dots) of {count(len(rows), 'row')}."
+    )
+    return [Picture("intervals", image_of(ax), "Intervals", caption)]
+
+
 def _influence(model: FittedModel, influence: Array) -> Picture:
     used = model.largest(len(model.columns))
     names = [shortened(model.columns[j].name) for j in used]
@@ -165,12 +226,12 @@ def _dependence(model: FittedModel, dependence: Dependence, name: str) -> Pictur
     title = shortened(column.name, 40)
     means = dependence.means
     is_pair = means.shape[1] == 1
-    classes = model.classes[1:] if is_pair else model.classes
+    names = [""] if model.is_regressor else list(map(label, model.classes))
+    names = names[-1:] if is_pair else names
     colors = CLASS_COLORS[1:] if is_pair else PALETTE
     # Of many classes those that the column moves most.
     most = np.sort(np.argsort(-np.ptp(means, axis=0), kind="stable")[:_MOST_LINES])
-    unit = "probability" if model.has_proba else "decision value"
-    event = f" of {shortened(label(classes[0]), 24)}" if is_pair else ""
+    event = f" of {shortened(names[0], 24)}" if is_pair and names[0] else ""
     has_names = isinstance(dependence.values, list)
     x = np.arange(len(means)) if has_names else dependence.values
     style = "o" if has_names or len(means) == 1 else "-"
@@ -181,18 +242,18 @@ def _dependence(model: FittedModel, dependence: Dependence, name: str) -> Pictur
                 means[:, code],
                 style,
                 color=color,
-                label=shortened(label(classes[code]), 40),
+                label=shortened(names[code], 40),
             )
         _name_values(ax, dependence.values, is_date=kind_of(column) == "date")
-        set_labels(ax, title, f"mean {unit}")
+        set_labels(ax, title, f"mean {model.unit}")
         if not is_pair:
             legend_below(ax)
-    some = f" The {_MOST_LINES} classes that change most." if len(classes) > _MOST_LINES else ""
+    some = f" The {_MOST_LINES} classes that change most." if len(names) > _MOST_LINES else ""
     return Picture(
         name,
         image_of(ax),
         f"Partial dependence on {title}",
-        f"Mean predicted {unit}{event} if every row had this value of {title}.{some}",
+        f"Mean {model.unit}{event} if every row had this value of {title}.{some}",
     )
 
 

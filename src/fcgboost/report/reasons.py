@@ -10,7 +10,7 @@ from fcgboost.dictionaries import TreeDictionary
 from fcgboost.dictionaries.planes import LinearProfile
 from fcgboost.explanation import Explanation
 from fcgboost.plotting.contributions import cells_of, signed
-from fcgboost.report.models import Array, EvaluatedRows
+from fcgboost.report.models import Array, Evaluated, EvaluatedRows
 from fcgboost.wording import shortened
 
 #: Mistakes that are explained.
@@ -23,7 +23,7 @@ _LONGEST = 40
 
 @dataclass(frozen=True, eq=False)
 class Reasons:
-    """Explanations of the worst mistakes and, as the last row, of the row that is drawn."""
+    """Explanations of the worst predictions and, as the last row, of the row that is drawn."""
 
     why: dict[int, str]
     row: int
@@ -31,8 +31,8 @@ class Reasons:
     is_from_training: bool
 
 
-def find_reasons(evaluation: EvaluatedRows, row: int | None) -> Reasons | None:
-    """Explain the worst mistakes and one row; None if it would take too long."""
+def find_reasons(evaluation: Evaluated, row: int | None) -> Reasons | None:
+    """Explain the worst predictions and one row; None if it would take too long."""
     model = evaluation.model
     classifier = model.classifier
     # Trees and linear atoms take next to no time.
@@ -43,7 +43,7 @@ def find_reasons(evaluation: EvaluatedRows, row: int | None) -> Reasons | None:
             n_slow += 0 if is_fast else len(atoms.places)
     if len(model.columns) ** 2 * n_slow > _MOST_WORK:
         return None
-    worst = evaluation.mistakes[:MOST_MISTAKES]
+    worst = evaluation.worst[:MOST_MISTAKES]
     if row is None:
         row = int(worst[0]) if len(worst) else 0
     rows = np.append(worst, row)
@@ -52,8 +52,10 @@ def find_reasons(evaluation: EvaluatedRows, row: int | None) -> Reasons | None:
         evaluation.rows(rows), background=None if has_rows else evaluation.X
     )
     explanation = replace(explanation, feature_names=[column.name for column in model.columns])
-    codes = (evaluation.labels[rows, None] == model.classes).argmax(axis=1)
-    values = explanation.towards(codes)[0]
+    values = explanation.values
+    if isinstance(evaluation, EvaluatedRows):
+        codes = (evaluation.labels[rows, None] == model.classes).argmax(axis=1)
+        values = explanation.towards(codes)[0]
     why = {
         int(i): _why(explanation.feature_names, values[k], cells_of(explanation, k))
         for k, i in enumerate(worst)

@@ -11,10 +11,18 @@ from fcgboost.findings import Finding
 from fcgboost.inspection import encoding_of, kind_of
 from fcgboost.plotting.influence import meaning_of_influence
 from fcgboost.report.blocks import Table, TableCell, TableColumn
-from fcgboost.report.models import Codes, EvaluatedRows, FittedModel, Labels
+from fcgboost.report.models import (
+    Codes,
+    Evaluated,
+    EvaluatedNumbers,
+    EvaluatedRows,
+    FittedModel,
+    GivenRows,
+    Labels,
+)
 from fcgboost.report.reasons import MOST_MISTAKES, Reasons
 from fcgboost.report.text import label, percent
-from fcgboost.wording import count, fixed, shortened
+from fcgboost.wording import count, fixed, number, shortened
 
 _UNKNOWN = "unknown to the model"
 _MOST_COLUMNS = 100
@@ -26,6 +34,11 @@ _WHY = (
     "Explanation: the columns with the largest Shapley values, and what each adds to the decision "
     "value of the predicted class."
 )
+_WHY_NUMBER = (
+    "Explanation: the columns with the largest Shapley values, and what each adds to the "
+    "prediction."
+)
+_COUNTED = "Rows are counted from 1, as they are in the data."
 
 
 def column_table(model: FittedModel) -> Table:
@@ -117,11 +130,8 @@ def mistake_table(evaluation: EvaluatedRows, reasons: Reasons | None) -> Table:
     """List the mistakes with the most negative margins."""
     n_mistakes = len(evaluation.mistakes)
     rows = evaluation.mistakes[:MOST_MISTAKES]
-    notes = ["Rows are counted from 1, as they are in the data."]
-    columns = [TableColumn.of_numbers("row", rows + 1, count)]
-    for name, cells in id_columns(evaluation).items():
-        texts = [shortened(str(cell), _LONGEST_ID) for cell in cells[rows]]
-        columns.append(TableColumn.of_texts(shortened(name, _LONGEST_ID), texts))
+    notes = [_COUNTED]
+    columns = _row_columns(evaluation, rows)
     columns.append(TableColumn.of_texts("true class", map(label, evaluation.y[rows])))
     columns.append(TableColumn.of_texts("predicted class", map(label, evaluation.labels[rows])))
     if evaluation.proba is None:
@@ -134,8 +144,7 @@ def mistake_table(evaluation: EvaluatedRows, reasons: Reasons | None) -> Table:
         certainty = np.where(codes >= 0, evaluation.proba[rows, codes], 0.0)
     columns.append(TableColumn.of_numbers(name, certainty, partial(fixed, digits=3)))
     if reasons is not None:
-        why = [reasons.why[i] for i in rows.tolist()]
-        columns.append(TableColumn.of_texts("explanation", why, "text"))
+        columns.append(_reason_column(reasons, rows))
         notes.append(_WHY)
     caption = f"All {count(n_mistakes, 'mistake')}, the worst first"
     if len(rows) < n_mistakes:
@@ -143,7 +152,38 @@ def mistake_table(evaluation: EvaluatedRows, reasons: Reasons | None) -> Table:
     return Table(caption, columns, notes)
 
 
-def id_columns(evaluation: EvaluatedRows) -> dict[str, Labels]:
+def residual_table(evaluation: EvaluatedNumbers, reasons: Reasons | None) -> Table:
+    """List the rows with the largest residuals."""
+    rows = evaluation.worst[:MOST_MISTAKES]
+    notes = [_COUNTED]
+    columns = _row_columns(evaluation, rows)
+    for head, values in (
+        ("true", evaluation.y),
+        ("predicted", evaluation.predicted),
+        ("residual", evaluation.residuals),
+    ):
+        columns.append(TableColumn.of_numbers(head, values[rows], number))
+    if reasons is not None:
+        columns.append(_reason_column(reasons, rows))
+        notes.append(_WHY_NUMBER)
+    return Table(f"The {count(len(rows), 'row')} with the largest residuals", columns, notes)
+
+
+def _row_columns(evaluation: Evaluated, rows: Codes) -> list[TableColumn]:
+    """Return the numbers of rows, and what identifies them."""
+    columns = [TableColumn.of_numbers("row", rows + 1, count)]
+    for name, cells in id_columns(evaluation).items():
+        texts = [shortened(str(cell), _LONGEST_ID) for cell in cells[rows]]
+        columns.append(TableColumn.of_texts(shortened(name, _LONGEST_ID), texts))
+    return columns
+
+
+def _reason_column(reasons: Reasons, rows: Codes) -> TableColumn:
+    why = [reasons.why[i] for i in rows.tolist()]
+    return TableColumn.of_texts("explanation", why, "text")
+
+
+def id_columns(evaluation: GivenRows) -> dict[str, Labels]:
     """Return the columns that the model leaves out and that tell every row apart."""
     ids: dict[str, Labels] = {}
     X = evaluation.X

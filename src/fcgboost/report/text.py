@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from fcgboost.evaluation import TITLES
+from fcgboost.residuals import TITLES as NUMBER_TITLES
 from fcgboost.scores import Score
-from fcgboost.wording import fixed, shortened
+from fcgboost.wording import fixed, number, shortened
 
 _THIN = "\N{NARROW NO-BREAK SPACE}"
 
@@ -23,7 +24,9 @@ def seconds(time: float) -> str:
 
 
 def score(name: str, value: float) -> str:
-    """Format a score: accuracies in percent."""
+    """Format a score: accuracies in percent, errors in the units of the target."""
+    if name in ("rmse", "mae"):
+        return number(value)
     return percent(value) if name == "accuracy" else fixed(value, 3)
 
 
@@ -36,7 +39,7 @@ def interval(name: str, score_: Score) -> str:
 
 def score_title(name: str) -> str:
     """Return the name of a score, capitalised."""
-    title = TITLES[name]
+    title = {**TITLES, **NUMBER_TITLES}[name]
     return title[:1].upper() + title[1:]
 
 
