@@ -12,18 +12,19 @@ import numpy as np
 
 from fcgboost import FCGBoostClassifier, SquaredHinge
 from fcgboost.datasets import make_simulation
-from fcgboost.losses import ProbabilityLoss, ProximalLoss, SmoothLoss
+from fcgboost.losses import MarginLoss, ProbabilityLoss, ProximalLoss, SmoothLoss
 
 # %%
 # With e = max(0, 1 - y f) the loss is e² where e ≤ M, else 2 M e - M² (Rosset and Zhu,
 # "Piecewise linear regularized solution paths", 2007).
 #
-# Each base class enables something: `SmoothLoss` Newton's method and gradient descent,
+# `MarginLoss` says that the targets are labels, -1 and +1. Each other base class enables
+# something: `SmoothLoss` Newton's method and gradient descent,
 # `ProximalLoss` ADMM, `ProbabilityLoss` the estimator's `predict_proba`. ``value``, ``gradient``
 # and ``initial`` alone are enough for the classical schemes.
 
 
-class HuberisedSquaredHinge(SmoothLoss, ProximalLoss, ProbabilityLoss):
+class HuberisedSquaredHinge(SmoothLoss, MarginLoss, ProximalLoss, ProbabilityLoss):
     """The squared hinge up to a shortfall of `threshold`, linear beyond."""
 
     curvature_bound = 2.0
@@ -43,10 +44,10 @@ class HuberisedSquaredHinge(SmoothLoss, ProximalLoss, ProbabilityLoss):
         shortfall = 1.0 - y * f
         return np.where((shortfall > 0.0) & (shortfall < self.threshold), 2.0, 0.0)
 
-    def prox(self, z, tau):
-        gap = 1.0 - z
+    def prox(self, y, z, tau):
+        gap = 1.0 - y * z
         bent, straight = tau * gap / (2.0 + tau), gap - 2.0 * self.threshold / tau
-        return np.where(gap <= 0.0, z, 1.0 - np.maximum(bent, straight))
+        return np.where(gap <= 0.0, z, y * (1.0 - np.maximum(bent, straight)))
 
     def probability(self, f):
         # Where the gradients of both classes balance: p min(1 - f, M) = (1 - p) min(1 + f, M).

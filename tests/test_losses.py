@@ -5,12 +5,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
+from sklearn.metrics import mean_poisson_deviance
 
 from fcgboost.losses import (
     CubedHinge,
     Hinge,
+    Huber,
+    MarginLoss,
     ModifiedHuber,
+    Poisson,
     ProbabilityLoss,
+    Quantile,
     Square,
     SquaredHinge,
     class_probabilities,
@@ -28,6 +33,12 @@ LOSSES = [
     ModifiedHuber(threshold=0.5),
     HuberisedSquaredHinge(),
     HuberisedSquaredHinge(threshold=0.5),
+    Huber(),
+    Huber(threshold=0.1),
+    Quantile(),
+    Quantile(0.9, bandwidth=0.3),
+    Quantile(0.02, bandwidth=1e-3),
+    Poisson(),
 ]
 WITH_PROBABILITY = [loss for loss in LOSSES if isinstance(loss, ProbabilityLoss)]
 
@@ -41,8 +52,56 @@ def test_every_loss_satisfies_its_contracts(loss, check):
     check(loss)
 
 
-def test_only_the_hinge_has_no_probability():
-    assert [loss for loss in LOSSES if not isinstance(loss, ProbabilityLoss)] == [LOSSES[3]]
+def test_of_the_losses_of_labels_only_the_hinge_has_no_probability():
+    of_labels = [loss for loss in LOSSES if isinstance(loss, MarginLoss)]
+    assert [loss for loss in of_labels if not isinstance(loss, ProbabilityLoss)] == [LOSSES[3]]
+
+
+@pytest.mark.parametrize(
+    ("loss", "values"),
+    [
+        (Square(), [9.0, 0.25, 0.0, 1.0]),
+        (Huber(), [5.0, 0.25, 0.0, 1.0]),
+        (Quantile(0.9, 1e-9), [0.3, 0.05, 2.5e-10, 0.9]),
+        (Quantile(0.5, 1.0), [1.5, 0.3125, 0.25, 0.5]),
+    ],
+    ids=repr,
+)
+def test_values_of_residuals_are_those_of_the_formulas(loss, values):
+    found = loss.value(np.array([-1.0, 2.0, 3.0, 4.0]), np.array([2.0, 2.5, 3.0, 3.0]))
+    np.testing.assert_allclose(found, values, rtol=1e-8)
+
+
+def test_the_poisson_loss_is_half_the_deviance():
+    y, f = np.array([0.0, 1.0, 7.0, 3.5]), np.array([-1.0, 0.0, 2.5, 1.0])
+    loss = Poisson()
+    deviances = [mean_poisson_deviance(y[[i]], loss.inverse_link(f[[i]])) for i in range(4)]
+    np.testing.assert_allclose(2.0 * loss.value(y, f), deviances, atol=1e-14)
+    np.testing.assert_allclose(loss.value(y, np.log(np.where(y > 0, y, 1e-300))), 0, atol=1e-14)
+
+
+def test_the_poisson_loss_never_overflows():
+    y, f = np.array([0.0, 3.0, 1e20]), np.array([1e4, 310.0, 700.0])
+    loss = Poisson()
+    terms = np.array(loss.terms(y, f))
+    assert np.isfinite(terms).all()
+    slope = loss.gradient(y, f)
+    np.testing.assert_allclose(loss.value(y, f + 1.0) - loss.value(y, f), slope, rtol=1e-9)
+    assert loss.initial(np.zeros(3), np.ones(3)) == -300.0
+
+
+@given(q=st.floats(0.01, 0.99), r=st.floats(-3.0, 3.0), h=st.floats(1e-3, 2.0))
+def test_a_quantile_is_the_mean_pinball_loss_over_a_bandwidth(q, r, h):
+    at = r + h * (np.arange(4000) + 0.5) / 2000.0 - h
+    mean = np.maximum(q * at, (q - 1.0) * at).mean()
+    assert Quantile(q, h).value(np.array(r), np.array(0.0)) == pytest.approx(mean, abs=1e-6)
+
+
+def test_the_bandwidth_follows_the_objective_down():
+    loss = Quantile(0.3)
+    assert loss.narrowed(0.8) is loss
+    assert loss.narrowed(0.0) is loss
+    assert loss.narrowed(0.5).get_params() == {"quantile": 0.3, "bandwidth": 0.5}
 
 
 def test_parameters_of_a_loss_are_parameters():

@@ -51,6 +51,8 @@ RandomState = int | np.random.RandomState | None
 
 #: Weights with a smaller mean are hardly meant as counts.
 _LEAST_COUNT = 0.5
+# A prediction may be larger by a factor.
+_LARGEST_TARGET = 1e305
 _LARGEST_WEIGHT = 1e75  # its inverse is the smallest positive one
 
 _FLOATS = {
@@ -363,20 +365,24 @@ def check_labels(
 
 
 def check_numbers(y: Labels, name: str) -> Array:
-    """Return the target of a regression as finite float64 numbers."""
+    """Return the target of a regression as float64."""
     values = column_or_1d(to_host(y), warn=True)
-    if values.dtype.kind in "OUSMm":
+    if values.dtype.kind in "mM":
+        raise ValueError(f"{name} holds dates or durations: convert them to numbers.")
+    if values.dtype.kind not in "biuf":
         values = check_array(
             values,
             ensure_2d=False,
-            dtype="numeric",
             ensure_all_finite=False,
             input_name=name,
         )
-    numbers = np.asarray(values, dtype=np.float64)
-    assert_all_finite(numbers, input_name=name)
+    numbers = values.astype(np.float64)
+    if not np.isfinite(numbers).all():
+        assert_all_finite(numbers, input_name=name)
+    if (np.abs(numbers) > _LARGEST_TARGET).any():
+        raise ValueError(f"{name} has numbers beyond {_LARGEST_TARGET:g}: rescale it.")
     # Of both zeros, the positive one.
-    return numbers + 0.0
+    return np.asarray(numbers + 0.0)
 
 
 def check_weights(weights: Weights, n_samples: int, name: str = "sample_weight") -> Array:

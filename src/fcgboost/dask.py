@@ -12,10 +12,11 @@ from sklearn.utils.validation import _check_feature_names
 from fcgboost.arrays import Array, ClassLabels, Labels, Rows, Weights
 from fcgboost.backends.cluster.layout import check_supported, prepare
 from fcgboost.checks import takes_missing
+from fcgboost.classifiers import if_probable
 from fcgboost.estimators import FCGBoostClassifier
 from fcgboost.members import decision_of
 from fcgboost.names import advised, with_advice
-from fcgboost.prediction import all_or_nothing, fitted_attributes, if_probable
+from fcgboost.prediction import all_or_nothing, fitted_attributes
 from fcgboost.training.callbacks import with_callbacks
 from fcgboost.training.dataset import Labelled, table_columns_of
 from fcgboost.training.settings import resolve

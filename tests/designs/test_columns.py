@@ -27,7 +27,7 @@ def test_rows_at_a_kink_are_beyond_it() -> None:
     design = MemoryDesign(ReluDictionary(), make_data()[0], np.ones(60), standardize=False)
     columns = design.columns(target_of(0), Hinge(), 1, has_constant=True)
     for off in (-1e-12, 0.0, 1e-12):
-        residual = columns.residual(Point(columns, 0, np.array([1.0 + off])))
+        residual, _ = columns.residual(Point(columns, 0, np.array([1.0 + off])))
         np.testing.assert_array_equal(residual != 0.0, make_codes() != 0)
 
 

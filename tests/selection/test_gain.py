@@ -197,7 +197,8 @@ def requested(design: MemoryDesign, R: np.ndarray, l2: float, is_centered: bool,
     """Ask for an atom for any residuals, which no loss could leave."""
     gain, n = Gain(l2, is_centered, design.total_weight), R.shape[1]
     points = [Point(None, c, np.zeros(0)) for c in range(n)]
-    return Request(k, Residuals(points, R), [()] * n, "none", [gain] * n)
+    active = (R != 0.0) * design.weights[:, None]
+    return Request(k, Residuals(points, R, active), [()] * n, "none", [gain] * n)
 
 
 @pytest.mark.parametrize("name", sorted(FAMILIES))

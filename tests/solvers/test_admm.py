@@ -58,7 +58,7 @@ def test_iterations_are_those_of_algorithm_2(loss):
     inverse = np.linalg.inv(gamma * A.T @ A + (alpha + 2.0 * l2) * np.eye(5))
     for _ in range(7):
         u = inverse @ (A.T @ (gamma * v + w) + alpha * u)
-        v = y * loss.prox(y * (A @ u - w / gamma), gamma * m)
+        v = loss.prox(y, A @ u - w / gamma, gamma * m)
         w = w + gamma * (v - A @ u)
     solution = solve(AdmmSolver(alpha, gamma, max_iter=7), fit.problem(loss, l2))
     np.testing.assert_allclose(solution.coef, u, rtol=1e-10)
@@ -157,7 +157,7 @@ def test_residuals_are_those_of_the_split():
     u, v, w = np.zeros(5), y, np.zeros(1000)
     for _ in range(5):
         u = np.linalg.solve(A.T @ A + 1.02 * np.eye(5), A.T @ (v + w) + u)
-        v = y * SquaredHinge().prox(y * (A @ u - w), 1000.0)
+        v = SquaredHinge().prox(y, A @ u - w, 1000.0)
         w = w + v - A @ u
     primal = np.linalg.norm(v - A @ u) / np.linalg.norm(v)
     dual = np.abs(A.T @ w - 0.02 * u).max() / problem.gradient_scale
@@ -184,7 +184,7 @@ def test_the_primal_residual_is_relative_to_the_split_by_weights() -> None:
     for _ in range(3):
         system = (A.T * s) @ A + 1.02 * np.eye(4)
         u = np.linalg.solve(system, A.T @ (s * (v + w)) + u)
-        v = y * Square().prox(y * (A @ u - w), s.sum())
+        v = Square().prox(y, A @ u - w, s.sum())
         w = w + v - A @ u
     primal = np.sqrt((s * (v - A @ u) ** 2).sum() / (s * v**2).sum())
     assert found.parts["primal"] == pytest.approx(primal, rel=1e-8)
@@ -193,7 +193,7 @@ def test_the_primal_residual_is_relative_to_the_split_by_weights() -> None:
 class Silent(SquaredHinge):
     """A loss whose proximal map forgets where it is."""
 
-    def prox(self, z, tau):
+    def prox(self, y, z, tau):
         return 0.0 * z
 
 

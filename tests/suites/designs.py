@@ -427,8 +427,10 @@ def check_subsamples_are_rows_with_their_residuals(place: Place) -> None:
         places = [int(np.flatnonzero((row == X).all(axis=1))[0]) for row in rows]
         assert len(set(places)) == len(places)
         np.testing.assert_allclose(subsample.weights, weights[places], rtol=1e-13)
-        residuals = subsample.residuals(design.residuals(points))
+        residuals, active = subsample.residuals(design.residuals(points))
         np.testing.assert_allclose(np.asarray(residuals), R[places], atol=1e-14)
+        expected = (R != 0.0)[places] * weights[places, None]
+        np.testing.assert_allclose(np.asarray(active), expected, rtol=1e-13)
 
 
 def check_standardisation_counts_weights(place: Place) -> None:

@@ -110,18 +110,18 @@ class NewtonEnd(NamedTuple):
 
 @dataclass(frozen=True)
 class Sums:
-    """Sums over all rows that determine the gains of atoms g, with weights s and residuals r.
+    """Sums over all rows that determine the gains of atoms g, with residuals r.
 
-    The active rows of a point are those with a non-zero residual.
+    Rows have their weights times `Loss.stiffness` as weights h.
 
     Attributes
     ----------
     dots : ndarray of shape (n_atoms, n_points)
         <r, g>.
     firsts, squares : ndarray of shape (n_atoms, n_points)
-        The sums of s g and s g^2 over the active rows.
+        The sums of h g and h g^2.
     active : ndarray of shape (n_points,)
-        The sum of s over the active rows.
+        The sum of h.
     entries : sequence
         What `ActiveColumns.append` takes for each atom that enters; empty if that is evaluated
         again.
@@ -163,6 +163,10 @@ class ActiveColumns(ABC):
     @abstractmethod
     def start(self) -> Start:
         """Return the best constant, and risks, in a round or two."""
+
+    def narrow(self, loss: Loss) -> None:
+        """Go on with a narrowed loss; states of the rows are no longer valid."""
+        self.loss = loss
 
     @property
     @abstractmethod
@@ -296,6 +300,8 @@ class Residuals:
     points: Sequence[Point]
     #: Of shape (n_rows, n_points), if the rows are in this process.
     matrix: Matrix = None
+    #: The weights of the rows times `Loss.stiffness`, of the same shape.
+    weights: Matrix = None
 
 
 class Candidates(ABC):
@@ -334,8 +340,8 @@ class Subsample(ABC):
     weights: Array
 
     @abstractmethod
-    def residuals(self, residuals: Residuals) -> Array:
-        """Return its residuals, of shape (n_rows, n_points)."""
+    def residuals(self, residuals: Residuals) -> tuple[Array, Array]:
+        """Return its residuals and the weights of its rows there, of shape (n_rows, n_points)."""
 
 
 class Design(ABC):

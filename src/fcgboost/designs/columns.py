@@ -131,24 +131,21 @@ class RowColumns(ActiveColumns):
         (total,) = self._device.fetch(self._device.xp.stack(of_labels))
         return LABELS, total
 
-    def residual(self, point: Point) -> Matrix:
-        """Return the negative gradient of the mean loss with respect to the values."""
+    def residual(self, point: Point) -> tuple[Matrix, Matrix]:
+        """Return the negative gradient of the mean loss with respect to the values.
+
+        Also return the weights of the rows times `Loss.stiffness`.
+        """
         if isinstance(self.loss, CurvedLoss):
             state: Any = self._state(point) if point.state is None else point.state
-            return -state.slopes
-        # Line searches and exact solvers put rows exactly at a kink, where rounding would choose
-        # the subgradient: such margins count as beyond it.
-        f = self._values(point.coef) + _AT_A_KINK * self._y
-        return -self._terms(f)[1]
-
-    def active(self, point: Point, residual: Matrix) -> tuple[Matrix, float]:
-        """Return the weights of the rows that have a residual, in some unit, and this unit."""
-        state = point.state
-        has_tails = isinstance(self.loss, ModifiedHuber)
-        if self.is_compiled and isinstance(state, State) and not has_tails:
-            # There the curvature is twice the share.
-            return state.curvatures, self.total_weight / 2.0
-        return (residual != 0.0) * self._design.weights, 1.0
+            f = state.f
+            residual = -state.slopes
+        else:
+            # Line searches and exact solvers put rows exactly at a kink, where rounding would
+            # choose the subgradient: such margins count as beyond it.
+            f = self._values(point.coef) + _AT_A_KINK * self._y
+            residual = -self._terms(f)[1]
+        return residual, self.loss.stiffness(self._y, f, residual) * self._design.weights
 
     def _state(self, point: Point) -> State:
         """Return the state of the rows at a point, computed unless it is known."""

@@ -22,7 +22,7 @@ from fcgboost.designs.base import (
     Winner,
 )
 from fcgboost.designs.blocks import row_blocks
-from fcgboost.designs.columns import MemoryColumns, RowColumns
+from fcgboost.designs.columns import MemoryColumns, RowColumns, State
 from fcgboost.designs.devices import HostDevice
 from fcgboost.designs.leaves import LeafColumns
 from fcgboost.designs.moments import Frame, Moments, moments_of
@@ -33,7 +33,7 @@ from fcgboost.dictionaries import (
     Sample,
     TreeDictionary,
 )
-from fcgboost.losses import Loss
+from fcgboost.losses import Loss, MarginLoss, Square, SquaredHinge
 from fcgboost.threads import cached
 
 #: The compiled library numbers rows in 32 bits.
@@ -147,13 +147,13 @@ class MemoryDesign(Design):
 
     def sums(self, atoms: Matrix, residuals: Residuals) -> Sums:
         R = residuals.matrix
-        active = self._active(R)
+        H = residuals.weights
         values = self.evaluate(atoms)
         dots, firsts, squares, weight = self.device.fetch(
             values.T @ R,
-            values.T @ active,
-            (values * values).T @ active,
-            active.sum(0),
+            values.T @ H,
+            (values * values).T @ H,
+            H.sum(0),
         )
         entries = [values[:, j : j + 1] for j in range(atoms.shape[0])]
         return Sums(
@@ -164,10 +164,6 @@ class MemoryDesign(Design):
             entries,
         )
 
-    def _active(self, R: Matrix) -> Matrix:
-        """Return the weights of rows with a residual, in the shape of R."""
-        return (R != 0.0) * self.weights[:, None]
-
     def tree_sums(self, atoms: Matrix, trees: Sequence[Any], residuals: Residuals) -> Sums:
         """Return the sums of trees, one for each output, at that output; others are 0.
 
@@ -177,14 +173,19 @@ class MemoryDesign(Design):
         sums = []
         for j, (tree, point) in enumerate(zip(trees, residuals.points, strict=True)):
             assert isinstance(point.columns, RowColumns)
-            residual = residuals.matrix[:, j]
-            active, unit = point.columns.active(point, residual)
-            dots, counts = tree.sums([residual, active])
+            weights = residuals.weights[:, j]
+            unit = 1.0
+            state = point.state
+            if isinstance(state, State) and isinstance(point.columns.loss, (SquaredHinge, Square)):
+                # There the curvature is twice the share.
+                weights = state.curvatures
+                unit = self.total_weight / 2.0
+            dots, counts = tree.sums([residuals.matrix[:, j], weights])
             values = self.device.put(self.trees.leaf_values(atoms[j : j + 1]))
             firsts = counts[1:] @ values
             squares = counts[1:] @ values**2
-            weights = unit * xp.stack([firsts, squares, counts[0]])
-            sums.append(xp.concatenate([(dots[1:] @ values)[None], weights]))
+            of_weights = unit * xp.stack([firsts, squares, counts[0]])
+            sums.append(xp.concatenate([(dots[1:] @ values)[None], of_weights]))
         (of_own,) = self.device.fetch(xp.stack(sums, 1))
         dots, firsts, squares = map(np.diag, of_own[:3])
         return Sums(
@@ -281,12 +282,17 @@ class MemoryDesign(Design):
 
     def residuals(self, points: Sequence[Point]) -> Residuals:
         vectors = []
+        weights = []
         for point in points:
             assert isinstance(point.columns, RowColumns)
-            vectors.append(point.columns.residual(point))
+            residual, of_rows = point.columns.residual(point)
+            vectors.append(residual)
+            weights.append(of_rows)
+        return Residuals(points, self._side_by_side(vectors), self._side_by_side(weights))
+
+    def _side_by_side(self, vectors: Sequence[Matrix]) -> Matrix:
         # Contiguous vectors make sums over the rows several times faster.
-        R = vectors[0][:, None] if len(vectors) == 1 else self.device.xp.stack(vectors).T
-        return Residuals(points, R)
+        return vectors[0][:, None] if len(vectors) == 1 else self.device.xp.stack(vectors).T
 
     @property
     def trees(self) -> TreeDictionary:
@@ -299,13 +305,17 @@ class MemoryDesign(Design):
         return threads.Copies(self.device.grower(self.trees, self.inputs, self.weights))
 
     def grow(self, residuals: Residuals) -> tuple[Any, Sums]:
-        def grown(residual: Matrix) -> tuple[Matrix, Any]:
+        def grown(output: int) -> tuple[Matrix, Any]:
+            loss = residuals.points[output].columns.loss
+            weights = residuals.weights[:, output]
+            if isinstance(loss, MarginLoss):
+                weights = self.weights  # rows beyond the margin may come back
             with self._growers.lent() as grower:
-                atom = grower.grow(residual, self.weights, 0)
+                atom = grower.grow(residuals.matrix[:, output], weights, 0)
                 n_leaves = len(self.trees.leaf_values(atom))
                 return atom, self.tree(grower.leaves, n_leaves)
 
-        results = self.each_output(grown, list(residuals.matrix.T))
+        results = self.each_output(grown, range(len(residuals.points)))
         atoms = [atom for atom, _ in results]
         trees = [tree for _, tree in results]
         stacked = stack_rows(atoms)
@@ -365,6 +375,7 @@ class MemorySubsample(Subsample):
         self.weights = to_numpy(design.weights)[positions]
         self._positions = positions if is_all else design.device.put(positions, "int64")
 
-    def residuals(self, residuals: Residuals) -> Array:
-        (of_subsample,) = self._design.device.fetch(residuals.matrix[self._positions])
-        return of_subsample
+    def residuals(self, residuals: Residuals) -> tuple[Array, Array]:
+        rows = self._positions
+        r, h = self._design.device.fetch(residuals.matrix[rows], residuals.weights[rows])
+        return r, h

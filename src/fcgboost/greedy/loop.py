@@ -60,6 +60,8 @@ def fit_path(
     while path.status is None:
         k = len(path.steps) + 1
         outputs = [output for output in path.outputs if output.status is None]
+        for output in outputs:
+            output.narrow(output.objective)
         if outputs:
             choose(
                 design,
@@ -436,4 +438,6 @@ class _GreedyPath:
             if output.columns.has_constant:
                 coef.insert(0, last.intercept[c : c + 1])
             output.coef = np.concatenate(coef)
-            output.objective = float(last.objectives[c])
+            for step in trace:
+                output.narrow(output.objective)
+                output.objective = float(step.objectives[c])

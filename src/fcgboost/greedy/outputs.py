@@ -77,6 +77,13 @@ class Output(Coefficients):
         """Its coefficients, where the next step takes the residual."""
         return self.problem.point(self.coef, self.state)
 
+    def narrow(self, objective: float) -> None:
+        """Let the loss follow an objective."""
+        loss = self.columns.loss.narrowed(objective)
+        if loss is not self.columns.loss:
+            self.columns.narrow(loss)
+            self.state = None
+
     def take(self, position: int, choice: Choice) -> int:
         """Return the column of an atom, appending it if it is new."""
         if choice.id not in self.column_of:

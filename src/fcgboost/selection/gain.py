@@ -1,12 +1,12 @@
 """The gain of an atom, and its refinement by gradient steps.
 
-An atom g that enters the model lowers the squared hinge, to second order, by a multiple of
+An atom g that enters the model lowers the loss, to second order, by a multiple of
 
-    gain(g) = <r, g>^2 / (v(g) + lambda),   v(g) = (sum s g^2 - (sum s g)^2 / sum s) / m,
+    gain(g) = <r, g>^2 / (v(g) + lambda),   v(g) = (sum h g^2 - (sum h g)^2 / sum h) / m,
 
-where r is the residual and the sums are over the active rows, those with a non-zero residual: only
-there is the loss curved. The intercept absorbs the mean of the atom (the second term). The score of
-an atom is the square root of its gain. Atoms are refined along the gradient of the log gain minus a
+where r is the residual and h are the weights of the rows times `Loss.stiffness`, half the
+curvature. The intercept absorbs the mean of the atom (the second term). The score of an atom is the
+square root of its gain. Atoms are refined along the gradient of the log gain minus a
 penalty for moving away from the start, which prevents overfitting on small data.
 """
 

@@ -129,8 +129,7 @@ class _Learner:
 
         For outputs that already have all proposed atoms, the next family proposes.
         """
-        residuals = self._subsample.residuals(request.residuals)
-        active = (residuals != 0.0) * self._subsample.weights[:, None]
+        residuals, active = self._subsample.residuals(request.residuals)
         chosen: list[Choice | None] = [None] * len(request.gains)
         n = len(self._proposers)
         turns = [[(request.k - 1 + turn) % n] for turn in range(n)]

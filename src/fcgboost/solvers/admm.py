@@ -20,7 +20,7 @@ class AdmmSolver(Solver):
     Per iteration, from (u, v, w) = (0, y, 0):
 
     - u <- (gamma A^T S A + (alpha + 2 lambda) I)^-1 (A^T S (gamma v + w) + alpha u),
-    - v_i <- y_i prox of phi with tau = gamma sum(s) at y_i ((A u)_i - w_i / gamma),
+    - v_i <- prox of the loss with tau = gamma sum(s) at (A u)_i - w_i / gamma,
     - w <- w + gamma (v - A u).
 
     With the paper's gamma = alpha = 1, 100 iterations barely leave the first iterate, the ridge
@@ -78,7 +78,7 @@ class AdmmSolver(Solver):
             n_iter += 1
             u = linalg.cho_solve(factor, rows.back(s * (gamma * v + w)) + self.alpha * u)
             Au = rows.values(u)
-            v = y * loss.prox(y * (Au - w / gamma), gamma * rows.total_weight)
+            v = loss.prox(y, Au - w / gamma, gamma * rows.total_weight)
             w = w + gamma * (v - Au)
             # A^T S w = 2 lambda u is stationarity in u; v is optimal for w by construction.
             dual = float(np.abs(rows.back(s * w) - ridge * u).max(initial=0.0)) / scale

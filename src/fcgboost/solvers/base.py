@@ -1,6 +1,6 @@
 """The fully corrective problem and the contract of its solvers.
 
-min over u of  F(u) = sum_i s_i phi(y_i (A u)_i) / sum(s) + lambda |u|^2,
+min over u of  F(u) = sum_i s_i loss(y_i, (A u)_i) / sum(s) + lambda |u|^2,
 
 where A holds the selected columns; the constant column is not penalised. The paper's problem (its
 equation "FCG") has lambda = 0.

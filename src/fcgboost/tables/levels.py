@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from fcgboost import hashing
-from fcgboost.arrays import Codes
+from fcgboost.arrays import Codes, Target
 from fcgboost.tables.cells import Array
 
 # Target statistics are out of fold: the number of folds, and the key of their draw.
@@ -21,8 +21,8 @@ _N_SWEEPS = 4
 _RIDGE = 10.0
 
 
-#: Adds up the targets of rows by bin, given the bins, their number and the rows.
-LevelSums = Callable[[Codes, int, Any], tuple[Array, Array]]
+#: Adds up targets by bin, given the bins, their number, the targets and the weights.
+LevelSums = Callable[[Codes, int, Target, Array], tuple[Array, Array]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +52,13 @@ class LabelFacts(ABC):
     ) -> Self:
         """Add up the weights of rows with these codes, of axes of these sizes."""
         bins = codes * _N_FOLDS + _folds(rows.row_hashes)
-        sums, excess = sums_of(bins, _N_FOLDS * int(np.prod(sizes)), rows)
+        n_bins = _N_FOLDS * int(np.prod(sizes))
+        sums, excess = sums_of(
+            bins,
+            n_bins,
+            rows.target,
+            rows.weights,
+        )
         return cls(sums.reshape(*sizes, _N_FOLDS, -1), excess)
 
     def __add__(self, other: Self) -> Self:

@@ -32,7 +32,7 @@ from fcgboost.members import Member, Members, decision_of
 from fcgboost.stopping import StoppingRule, theory_steps
 from fcgboost.training.callbacks import FitTasks
 from fcgboost.training.crossfit import CrossFit, cross_fit, n_paths_of
-from fcgboost.training.dataset import Data
+from fcgboost.training.dataset import Data, DataSet
 from fcgboost.training.fit import Fit
 from fcgboost.training.folds import (
     SHARE,
@@ -328,14 +328,9 @@ class Job:
         given = rows.as_given(decision)
         decision = decision[: len(rows.divided.weights)]
         is_judged = ~np.isnan(decision[:, 0])
-        score = held_out_score(
-            self.settings.scoring or rows.task.scoring,
-            rows.divided.take(is_judged),
-            rows.task,
-            link,
-        )
+        scored = rows.divided.take(is_judged)
         attributes |= rows.task.out_of_fold(given)
-        attributes["oof_score_"] = score(decision[is_judged])
+        attributes["oof_score_"] = self._score(decision[is_judged], scored, link)
         # One held-out part judges few of the labels.
         if self.labels is None or rows.n_splits == 1:
             return attributes
@@ -351,6 +346,18 @@ class Job:
         folds = rows.judged()[: len(result.held_out)]
         judged = self.labels.judged(shares, rows.data, folds, result.is_average)
         return attributes | {"label_quality_": judged.quality, "_judged_labels_": judged}
+
+    def _score(
+        self,
+        decision: Array,
+        data: DataSet,
+        link: PowerLink | None,
+    ) -> float:
+        """Return the score of out-of-fold decision values."""
+        task = self.rows.task
+        if self.settings.scoring is None:
+            return task.score(decision, data.target, data.weights)
+        return held_out_score(self.settings.scoring, data, task, link)(decision)
 
 
 def prepare(

@@ -7,10 +7,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.metrics import r2_score
 
 from fcgboost import threads
 from fcgboost.arrays import Array, ClassLabels, Codes, Labels, Matrix, Rows, Target
@@ -31,6 +32,8 @@ from fcgboost.losses import Loss
 # The weight of the squared hinge relative to the accuracy, in a preset. By the loss alone, presets
 # choose as well on clean labels, but too little where a third of the labels is wrong.
 _LOSS_SHARE = 0.5
+# Held-out rows are judged by the loss that follows so small an objective: without smoothing.
+_SHARP = 1e-9
 # Rows scored by a thread at once.
 _AT_ONCE = 1 << 16
 
@@ -40,9 +43,6 @@ class Task(ABC):
     """What y is, and what decision values say of it. `target` stands for y, a number a row."""
 
     loss: Loss
-
-    #: The score of `score` and of out-of-fold values.
-    scoring = ""
 
     @abstractmethod
     def read(self, y: Labels) -> tuple[Self, Target]:
@@ -66,7 +66,7 @@ class Task(ABC):
 
     @property
     @abstractmethod
-    def names(self) -> list[Any]:
+    def names(self) -> list[object]:
         """The classes."""
 
     @property
@@ -112,7 +112,13 @@ class Task(ABC):
         """Return an estimator with these decision values, for scikit-learn's scorers."""
 
     @abstractmethod
-    def level_sums(self, bins: Codes, n_bins: int, rows: Any) -> tuple[Array, Array]:
+    def level_sums(
+        self,
+        bins: Codes,
+        n_bins: int,
+        target: Target,
+        weights: Array,
+    ) -> tuple[Array, Array]:
         """Return the sums of `LabelFacts`, of shape (n_bins, n_shares), and their excess."""
 
     @abstractmethod
@@ -123,6 +129,15 @@ class Task(ABC):
         is_smoothed: bool,
     ) -> Callable[[Array, slice], float]:
         """Return a function from the loop's values to the weighted sum of some rows' scores."""
+
+    @abstractmethod
+    def score(
+        self,
+        decision: Array,
+        target: Target,
+        weights: Array,
+    ) -> float:
+        """Return the score of decision values that the estimator's `score` is."""
 
     @abstractmethod
     def standard_error(self, score: float, weight: float) -> float:
@@ -152,7 +167,8 @@ class Task(ABC):
         """Return the mean loss of held-out rows, over rows and outputs."""
         decision, target, weights = (np.concatenate(part) for part in zip(*held_out, strict=True))
         pairs = zip(self.targets(target), self.standard(decision).T, strict=True)
-        risks = [weights @ self.loss.value(y, f) for y, f in pairs]
+        loss = self.loss.narrowed(_SHARP)
+        risks = [weights @ loss.value(y, f) for y, f in pairs]
         return float(np.mean(risks) / weights.sum())
 
 
@@ -164,8 +180,6 @@ class Classification(Task):
     classes: ClassLabels = field(default_factory=lambda: np.zeros(0))
     #: The weights of the classes in the loss.
     per_class: Array = field(default_factory=lambda: np.zeros(0))
-
-    scoring = "accuracy"
 
     def read(self, y: Labels) -> tuple[Self, Target]:
         classes, codes = check_labels(y)
@@ -190,8 +204,8 @@ class Classification(Task):
         return PrecomputedClassifier(self.loss, y, np.array([-0.5, 0.5])), y
 
     @property
-    def names(self) -> list[Any]:
-        names: list[Any] = self.classes.tolist()
+    def names(self) -> list[object]:
+        names: list[object] = self.classes.tolist()
         return names
 
     @property
@@ -240,9 +254,15 @@ class Classification(Task):
             link,
         )
 
-    def level_sums(self, bins: Codes, n_bins: int, rows: Any) -> tuple[Array, Array]:
+    def level_sums(
+        self,
+        bins: Codes,
+        n_bins: int,
+        target: Target,
+        weights: Array,
+    ) -> tuple[Array, Array]:
         n = len(self.classes)
-        sums = np.bincount(bins * n + rows.target, rows.weights, n_bins * n)
+        sums = np.bincount(bins * n + target, weights, n_bins * n)
         return sums.reshape(n_bins, n).astype(np.float64), np.zeros(n)
 
     def row_scores(
@@ -271,6 +291,14 @@ class Classification(Task):
 
         return sums
 
+    def score(
+        self,
+        decision: Array,
+        target: Target,
+        weights: Array,
+    ) -> float:
+        return self.sums(target, weights)(decision) / float(weights.sum())
+
     def standard_error(self, score: float, weight: float) -> float:
         """Take the score as a frequency if possible."""
         frequency = score if 0.0 < score <= 1.0 else 0.5
@@ -286,8 +314,6 @@ class Regression(Task):
     shift: float = 0.0
     scale: float = 1.0
 
-    scoring = "r2"
-
     def read(self, y: Labels) -> tuple[Self, Target]:
         return self, self._read(y, "y")
 
@@ -295,21 +321,26 @@ class Regression(Task):
         return self._read(y, "y_val")
 
     def _read(self, y: Labels, name: str) -> Array:
-        return check_numbers(y, name)
+        target = check_numbers(y, name)
+        if (target < self.loss.least).any():
+            raise ValueError(
+                f"{name} has numbers below {self.loss.least:g}, but loss={self.loss} needs others."
+            )
+        return target
 
     def present(self, target: Target) -> tuple[Self, Target]:
         return self, target
 
     def learned(self, target: Target, weights: Array) -> Self:
-        shift, scale = _mean_and_deviation(target, weights, self.is_centred)
-        return replace(self, shift=shift, scale=scale)
+        shift, scale = self.loss.units(target, weights, self.is_centred)
+        return replace(self, shift=shift, scale=scale or 1.0)
 
     def example(self) -> tuple[BaseEstimator, ClassLabels]:
         y = np.array([1.0, 2.0])
         return PrecomputedRegressor(y), y
 
     @property
-    def names(self) -> list[Any]:
+    def names(self) -> list[object]:
         return []
 
     @property
@@ -346,15 +377,21 @@ class Regression(Task):
     def precomputed(self, decision: Array, link: PowerLink | None) -> BaseEstimator:
         return PrecomputedRegressor(self.loss.inverse_link(decision[:, 0]))
 
-    def level_sums(self, bins: Codes, n_bins: int, rows: Any) -> tuple[Array, Array]:
+    def level_sums(
+        self,
+        bins: Codes,
+        n_bins: int,
+        target: Target,
+        weights: Array,
+    ) -> tuple[Array, Array]:
         """Count a row of standard target z as 1 - z of one class and z of another.
 
         The shares of the second are then means of z, and all that is linear in shares holds.
         """
-        z = self.standard(rows.target)
-        totals = np.bincount(bins, rows.weights, n_bins)
-        firsts = np.bincount(bins, rows.weights * z, n_bins)
-        excess = float(rows.weights @ (z * z - z))
+        z = self.standard(target)
+        totals = np.bincount(bins, weights, n_bins)
+        firsts = np.bincount(bins, weights * z, n_bins)
+        excess = float(weights @ (z * z - z))
         return np.column_stack([totals - firsts, firsts]), np.full(2, excess)
 
     def row_scores(
@@ -365,11 +402,23 @@ class Regression(Task):
     ) -> Callable[[Array, slice], float]:
         """Return minus the sums of losses."""
         z = self.standard(target)
+        loss = self.loss.narrowed(_SHARP)
 
         def sums(values: Array, rows: slice) -> float:
-            return -float(counts[rows] @ self.loss.value(z[rows], values[rows, 0]))
+            return -float(counts[rows] @ loss.value(z[rows], values[rows, 0]))
 
         return sums
+
+    def score(
+        self,
+        decision: Array,
+        target: Target,
+        weights: Array,
+    ) -> float:
+        """Return R^2, of standard units, whose squares neither overflow nor vanish."""
+        y = self.standard(target)
+        f = self.loss.inverse_link(self.standard(decision[:, 0]))
+        return float(r2_score(y, f, sample_weight=weights)) if len(y) > 1 else math.nan
 
     def standard_error(self, score: float, weight: float) -> float:
         """Take what the score lacks of the best, 0 or 1, as the mean of squares of errors."""
@@ -384,20 +433,6 @@ class Regression(Task):
 
     def path(self, trace: Trace) -> Trace:
         return trace.in_units(self.shift, self.scale)
-
-
-def _mean_and_deviation(
-    target: Target,
-    weights: Array,
-    is_centred: bool,
-) -> tuple[float, float]:
-    """Return the weighted mean, 0 unless centred, and the root of the mean square around it."""
-    # Of huge numbers the squares overflow, those of tiny ones vanish.
-    size = float(np.abs(target).max()) or 1.0
-    ratios = target / size
-    mean = float(np.average(ratios, weights=weights)) if is_centred else 0.0
-    deviation = math.sqrt(np.average((ratios - mean) ** 2, weights=weights))
-    return size * mean, size * deviation or 1.0
 
 
 @dataclass(eq=False, repr=False)

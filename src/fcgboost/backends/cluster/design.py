@@ -296,16 +296,17 @@ class ClusterSubsample(Subsample):
         assert data.positions is not None
         self._positions = data.positions
 
-    def residuals(self, residuals: Residuals) -> Array:
+    def residuals(self, residuals: Residuals) -> tuple[Array, Array]:
         parts = self._design.at(
             residuals.points,
             "residuals",
             self._key,
             self._width,
         )
-        matrix = np.zeros((len(self.weights), len(residuals.points)))
+        n_points = len(residuals.points)
+        matrix = np.zeros((len(self.weights), 2 * n_points))
         np.add.at(matrix, self._positions, np.concatenate(parts))
-        return matrix
+        return matrix[:, :n_points], matrix[:, n_points:]
 
 
 class ClusterCandidates(Candidates):

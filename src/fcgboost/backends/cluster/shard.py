@@ -305,8 +305,10 @@ class Partition:
         return terms.losses, terms.slopes, terms.curvatures
 
     def residuals(self, points: Sequence[Point], key: int, width: int) -> list[Array]:
-        """Return the residuals of the rows that were drawn with a key."""
-        return [self._design.residuals(points).matrix[self._is_drawn(key, 0, width)]]
+        """Return the residuals, then the weights, of the rows that were drawn with a key."""
+        residuals = self._design.residuals(points)
+        both = np.hstack([residuals.matrix, residuals.weights])
+        return [both[self._is_drawn(key, 0, width)]]
 
     def sums(self, points: Sequence[Point], atoms: Matrix) -> Sums:
         return replace(self._design.sums(atoms, self._design.residuals(points)), entries=())
