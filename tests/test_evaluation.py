@@ -18,11 +18,10 @@ from fcgboost import FCGBoostClassifier
 from fcgboost.datasets import make_simulation
 from fcgboost.evaluation import (
     Evaluation,
-    Score,
     evaluate,
     score_predictions,
-    wilson,
 )
+from fcgboost.scores import Score, wilson
 
 
 def draw(m: int, n_classes: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -125,10 +124,6 @@ def test_classifiers_of_other_libraries_are_scored() -> None:
     assert set(scores) == {"accuracy", "auc"}
     area = roc_auc_score(y, machine.decision_function(X))
     assert scores["auc"].value == pytest.approx(area, abs=1e-12)
-
-
-def test_scores_without_end_are_null_in_json() -> None:
-    assert Score(0.5, 0.0, np.inf).to_dict() == {"value": 0.5, "low": 0.0, "high": None}
 
 
 def evaluation(names: list[str], counts: list[list[int]]) -> Evaluation:

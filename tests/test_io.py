@@ -407,7 +407,7 @@ def by_the_page(model: Any, Z: np.ndarray) -> list[list[float]]:
         (
             make_pipeline(StandardScaler(), FCGBoostClassifier("gauss")),
             TypeError,
-            "got Pipeline: pass the classifier alone",
+            "got Pipeline: pass it alone",
         ),
     ],
     ids=str,
@@ -454,7 +454,7 @@ def test_a_small_model_is_a_small_readable_file(tmp_path: Path) -> None:
     model.save_model(tmp_path / "model.json", trace=False, background=False)
     text = (tmp_path / "model.json").read_text()
     assert model.n_atoms_ == 13
-    assert len(text) < 2900
+    assert len(text) < 3000
     assert sum(line.startswith('{"step":') for line in text.splitlines()) == 13
     assert max(map(len, text.splitlines())) < 120
 

@@ -1,4 +1,4 @@
-"""Model files: save a fitted classifier, and load it again."""
+"""Model files: save a fitted model, and load it again."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import msgspec
 from sklearn.utils.validation import check_is_fitted
 
 from fcgboost.documents import VERSION, Document, Json, ModelFileError, read
-from fcgboost.estimators import FCGBoostClassifier
+from fcgboost.estimators import FCGBoostClassifier, FCGBoostRegressor
 from fcgboost.files import FilePath
 from fcgboost.prediction import BaseFCGBoost
 
@@ -16,7 +16,7 @@ __all__ = ["ModelFileError", "check_model", "json_schema", "load_model", "save_m
 
 
 def check_model(model: object) -> BaseFCGBoost:
-    """Return a model if it is a fitted classifier of fcgboost.
+    """Return a model if it is a fitted one of fcgboost.
 
     Raises
     ------
@@ -27,8 +27,8 @@ def check_model(model: object) -> BaseFCGBoost:
     """
     if not isinstance(model, BaseFCGBoost):
         raise TypeError(
-            f"A model is a fitted classifier of fcgboost, got {type(model).__name__}: pass the "
-            "classifier alone, which reads tables itself."
+            f"A model is a fitted classifier or regressor of fcgboost, got {type(model).__name__}: "
+            "pass it alone, as it reads tables itself."
         )
     check_is_fitted(model)
     return model
@@ -46,7 +46,7 @@ def save_model(
 
     Parameters
     ----------
-    model : fitted classifier of fcgboost
+    model : fitted classifier or regressor of fcgboost
     path, trace, background, about :
         As in `FCGBoostClassifier.save_model`.
     """
@@ -60,7 +60,7 @@ def save_model(
 
 def load_model(
     path: FilePath, *, parts: Iterable[type] = (), max_bytes: int = 2**28
-) -> FCGBoostClassifier:
+) -> FCGBoostClassifier | FCGBoostRegressor:
     """Load a model that `save_model` wrote.
 
     Nothing in the file is executed or imported, and all of it is checked.
@@ -76,8 +76,8 @@ def load_model(
 
     Returns
     -------
-    FCGBoostClassifier
-        Also for the model of a `DaskFCGBoostClassifier`.
+    FCGBoostClassifier or FCGBoostRegressor
+        Also for a model from a cluster.
 
     Raises
     ------
@@ -85,9 +85,10 @@ def load_model(
         A ValueError that says what is wrong, and where in the file.
     """
     content = read(path, parts=parts, max_bytes=max_bytes)
-    classifier = FCGBoostClassifier(**content.parameters)
-    classifier.__dict__.update(content.fitted)
-    return classifier
+    kind = FCGBoostClassifier if content.is_classifier else FCGBoostRegressor
+    model = kind(**content.parameters)
+    model.__dict__.update(content.fitted)
+    return model
 
 
 def json_schema() -> dict[str, Json]:

@@ -21,6 +21,8 @@ from fcgboost.prediction import BaseFCGBoost, in_kind, twin_of
 class RegressorPredictions(RegressorMixin, BaseFCGBoost):
     """The methods of fitted regressors."""
 
+    _losses = "regression loss"
+
     @property
     def has_intervals(self) -> bool:
         """Whether held-out rows tell how far off predictions are."""

@@ -36,7 +36,7 @@ from fcgboost.dictionaries import (
 from fcgboost.documents import encode
 from fcgboost.io import ModelFileError, json_schema, load_model, save_model
 from fcgboost.members import decision_of
-from tests.suites.models import blend, folds_of_a_table
+from tests.suites.models import blend, fit_numbers, folds_of_a_table
 
 if sys.platform != "linux":
     pytest.skip("memory is measured and limited as Linux does it", allow_module_level=True)
@@ -266,11 +266,13 @@ def use(model: Any) -> None:
         if is_table:
             X = np.full(X.shape, None, dtype=object)
         else:
-            model.decision_function(sparse.csr_array(X))
+            model._decision(sparse.csr_array(X))
         assert model.predict(X).shape == (3,)
         repr(model)
+        if model._errors_ is not None:
+            model._by_fold(X, 0.5)
         if model._has_path():
-            assert len(list(model.staged_decision_function(X))) == model.n_iter_
+            assert len(list(model._staged_decision(X))) == model.n_iter_
             model.truncate(max(len(member.trace) for member in model.members_)).predict(X)
         if model._background() is not None:
             decision_of(model.members_, model._background())
@@ -392,6 +394,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "table": fit(table, words, max_iter=3),
         "members": blend(fit(X, y, dictionary=UnionDictionary(families)), fit(X, y), forest),
         "folds of a table": folds_of_a_table(),
+        "numbers": fit_numbers("auto", max_iter=3, cv=2),
     }
     for name, model in models.items():
         about = {"target": "y", "scores": [0.5, {"a": None}]}

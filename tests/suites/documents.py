@@ -22,6 +22,7 @@ def document(name: str) -> str:
         "tree": MODELS["trees"],
         "union": MODELS["union"],
         "removal": MODELS["removal"],
+        "numbers": MODELS["regression, folds"],
     }
     return encode(makers[name]()).decode()
 
@@ -290,6 +291,34 @@ DAMAGE: dict[str, tuple[str, str, Any, str]] = {
         *("relu", "loss", {"part": "ReluDictionary", "parameters": {}}),
         r"\$\.loss must be a Loss, got ReluDictionary",
     ),
+    "no task": ("relu", "task", None, r"\$\.task: expected `str`"),
+    "another task": ("relu", "task", "ranking", "invalid value 'ranking'"),
+    "classes of numbers": ("numbers", "classes", None, "unknown field `classes`"),
+    "numbers as classes": ("numbers", "task", "classification", "missing required field `link`"),
+    "a link of numbers": ("numbers", "parameters.link", "auto", r"parameters: .* field `link`"),
+    "no errors": ("numbers", "errors", None, ""),
+    "errors out of order": (
+        *("numbers", "errors.errors.1", [2.0, 1.0]),
+        r"\$\.errors\.totals\[1\] must have 2 entries",
+    ),
+    "weights out of order": (
+        "numbers",
+        "errors.totals.1.-1",
+        0.5,
+        r"\$\.errors must be in increasing order",
+    ),
+    "errors without weights": ("numbers", "errors.totals", [[1.0]], "totals must have 3 entries"),
+    "errors of no fold": (
+        "numbers",
+        "errors.are_folds",
+        False,
+        "errors must have 1 entries, got 3",
+    ),
+    "a fold without members": (
+        *("numbers", "errors.errors", [[1.0]] * 9),
+        r"\$\.errors\.errors has a fold without members",
+    ),
+    "no weight of errors": ("numbers", "errors.totals.0.0", 0.0, r"expected `float` > 0"),
     "one class": ("relu", "classes.values", [0], "values: expected `array` of length >= 2"),
     "classes twice": ("relu", "classes.values", [1, 1], "must be in increasing order"),
     "three classes": ("relu", "classes.values", [0, 1, 2], "must have 3 entries"),

@@ -17,6 +17,7 @@ from scipy import sparse
 from fcgboost import (
     AdmmSolver,
     FCGBoostClassifier,
+    FCGBoostRegressor,
     SampledCandidates,
     Shrinkage,
 )
@@ -30,7 +31,7 @@ from fcgboost.dictionaries import (
 )
 from fcgboost.greedy.path import Trace
 from fcgboost.io import json_schema
-from fcgboost.losses import ProbabilityLoss, SquaredHinge
+from fcgboost.losses import SquaredHinge
 from fcgboost.members import Member
 from fcgboost.stopping import Step
 
@@ -98,6 +99,14 @@ def table(n_samples: int = 90) -> tuple[pd.DataFrame, np.ndarray]:
     frame.loc[[3, 5], "size"] = np.nan
     frame.loc[7, "colour"] = None
     return frame, np.array(["no", "yes"])[y]
+
+
+def fit_numbers(dictionary: Any, X: Any = None, **parameters: Any) -> Any:
+    """Return a regressor of a table, or of other rows."""
+    frame, y = table()
+    X = frame if X is None else X
+    target = 1e3 + 50.0 * (y == "yes") + np.arange(len(y)) % 7
+    return FCGBoostRegressor(dictionary, random_state=0, **parameters).fit(X, target)
 
 
 def blend(*classifiers: Any) -> Any:
@@ -186,6 +195,9 @@ MODELS: dict[str, Callable[[], Any]] = {
     "folds of a table, truncated": lambda: folds_of_a_table().truncate(5),
     "table": lambda: FCGBoostClassifier(max_iter=9, random_state=0).fit(*table()),
     "table of trees": lambda: FCGBoostClassifier("tree", max_iter=5).fit(*table()),
+    "regression": lambda: fit_numbers("fast", max_iter=6, cv=2),
+    "regression, folds": lambda: fit_numbers("auto", max_iter=4, cv=3),
+    "regression, sparse": lambda: fit_numbers("relu", sparse.csr_array(sample()[0]), max_iter=4),
     "gaps": lambda: fit(3, codes_of, dictionary=union(), max_iter=9),
 }
 MODELS = {name: functools.cache(make) for name, make in MODELS.items()}
@@ -232,23 +244,26 @@ def assert_identical(first: Any, second: Any) -> None:
 
 
 def assert_same_model(first: Any, second: Any, *, has_path: bool = True) -> None:
-    """Compare two classifiers bit by bit, in all that they can do."""
+    """Compare two models bit by bit, in all that they can do."""
     X = rows_of(first)
-    methods = ["predict", "decision_function"]
-    methods += ["staged_predict", "staged_decision_function"] if has_path else []
-    if isinstance(first._loss_, ProbabilityLoss):
+    methods = ["predict", *(["staged_predict"] if has_path else [])]
+    if hasattr(first, "classes_"):
+        methods += ["decision_function", *(["staged_decision_function"] if has_path else [])]
+        assert_identical(first.classes_, second.classes_)
+    if hasattr(first, "predict_proba"):
         methods += ["predict_proba", *(["staged_predict_proba"] if has_path else [])]
     for method in methods:
         values = [getattr(model, method)(X) for model in (first, second)]
         assert_identical(*(v if isinstance(v, np.ndarray) else list(v) for v in values))
     for name in (
-        "classes_",
         "n_features_in_",
         "feature_importances_",
         "columns_",
         "_table_columns_",
     ):
         assert_identical(getattr(first, name), getattr(second, name))
+    errors = [model._errors_ and vars(model._errors_) for model in (first, second)]
+    assert_identical(*errors)
     if hasattr(first, "feature_names_in_"):
         assert_identical(first.feature_names_in_, second.feature_names_in_)
     for one, other in zip(first.members_, second.members_, strict=True):
@@ -256,7 +271,7 @@ def assert_same_model(first: Any, second: Any, *, has_path: bool = True) -> None
     if has_path:
         is_path = len(first.members_) == 1
         for k in range((first.trace_.n_steps if is_path else first.n_iter_) + 1):
-            short = [model.truncate(k).decision_function(X) for model in (first, second)]
+            short = [model.truncate(k)._decision(X) for model in (first, second)]
             assert_identical(*short)
 
 

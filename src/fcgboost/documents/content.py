@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from msgspec import structs
 from numpy.typing import NDArray
+from sklearn.base import is_classifier
 
 from fcgboost import __version__
 from fcgboost.arrays import (
@@ -17,6 +18,7 @@ from fcgboost.arrays import (
     to_numpy,
 )
 from fcgboost.calibration import Correction, PowerLink, check_noise_matrix
+from fcgboost.conformal import HeldOutErrors
 from fcgboost.documents import schema
 from fcgboost.documents.checking import (
     Json,
@@ -47,7 +49,7 @@ from fcgboost.findings import Finding
 from fcgboost.losses import Loss
 from fcgboost.members import Member, Members
 
-#: A fitted classifier, whose attributes are known here, but not its class.
+#: A fitted model, whose attributes are known here, but not its class.
 Fitted: TypeAlias = Any
 
 # The types of labels in JSON, by the first letter of their NumPy dtype.
@@ -72,45 +74,65 @@ class Loaded:
 
 
 class Content(NamedTuple):
-    """A classifier's parameters and fitted attributes."""
+    """What a model predicts, its parameters and its fitted attributes."""
 
+    is_classifier: bool
     parameters: dict[str, Any]
     fitted: dict[str, Any]
 
 
-def document_of(classifier: Fitted, *, has_background: bool, about: JsonObject) -> JsonObject:
-    """Return a fitted classifier as a JSON document, but for its members."""
-    names = getattr(classifier, "feature_names_in_", None)
-    labels = classifier.classes_.dtype
-    dtype = f"U{labels.itemsize // 4}" if labels.kind == "U" else labels.name
+def document_of(model: Fitted, *, has_background: bool, about: JsonObject) -> JsonObject:
+    """Return a fitted model as a JSON document, but for its members."""
+    names = getattr(model, "feature_names_in_", None)
     # Not available for every dictionary, nor for a loaded and truncated model.
-    importances = getattr(classifier, "feature_importances_", None)
-    columns = classifier._table_columns_
-    correction = classifier._correction_
+    importances = getattr(model, "feature_importances_", None)
+    columns = model._table_columns_
     return {
         "format": schema.FORMAT,
         "version": schema.VERSION,
         "written_by": f"fcgboost {__version__}",
         "about": about,
-        "n_features": int(classifier.n_features_in_),
+        **(_class_document(model) if is_classifier(model) else {"task": "regression"}),
+        "n_features": int(model.n_features_in_),
         "feature_names": None if names is None else _texts(names),
         "columns": None if columns is None else list(map(column_document, columns)),
-        "classes": {"dtype": dtype, "values": _texts(classifier.classes_)},
-        "parameters": parameters_document(classifier.get_params(deep=False)),
-        "k0": int(classifier._k0_),
-        "loss": plain(classifier._loss_, "loss"),
-        "link": None if classifier.link_ is None else asdict(classifier.link_),
-        "correction": correction
-        and {"matrix": correction.matrix.tolist(), "shift": correction.shift},
+        "parameters": parameters_document(model.get_params(deep=False)),
+        "k0": int(model._k0_),
+        "loss": plain(model._loss_, "loss"),
+        "errors": _errors_document(model._errors_),
         "feature_importances": None if importances is None else list(map(special, importances)),
-        "background": _background_document(classifier) if has_background else None,
-        "findings": list(map(asdict, classifier.findings_)),
+        "background": _background_document(model) if has_background else None,
+        "findings": list(map(asdict, model.findings_)),
     }
 
 
-def _background_document(classifier: Fitted) -> Json:
+def _class_document(classifier: Fitted) -> JsonObject:
+    """Return what only classifiers have."""
+    labels = classifier.classes_.dtype
+    dtype = f"U{labels.itemsize // 4}" if labels.kind == "U" else labels.name
+    correction = classifier._correction_
+    return {
+        "task": "classification",
+        "classes": {"dtype": dtype, "values": _texts(classifier.classes_)},
+        "link": None if classifier.link_ is None else asdict(classifier.link_),
+        "correction": correction
+        and {"matrix": correction.matrix.tolist(), "shift": correction.shift},
+    }
+
+
+def _errors_document(errors: HeldOutErrors | None) -> Json:
+    if errors is None:
+        return None
+    return {
+        "errors": [values.tolist() for values in errors.errors],
+        "totals": [values.tolist() for values in errors.totals],
+        "are_folds": errors.are_folds,
+    }
+
+
+def _background_document(model: Fitted) -> Json:
     """Return the background rows for explanations, if they are few numbers."""
-    rows = classifier._background()
+    rows = model._background()
     if rows is None or rows.shape[0] * rows.shape[1] > _MOST_NUMBERS:
         return None
     return [list(map(special, row)) for row in np.asarray(to_numpy(rows), dtype=np.float64)]
@@ -126,18 +148,24 @@ def read_content(value: object, parts: PartsByName, max_bytes: float = math.inf)
 
     It may name `parts` only; `max_bytes` limits the memory of its atoms and of its paths.
     """
-    document: schema.Document = convert(value, schema.Document)
+    document = convert(value, schema.Document)
     n_features = document.n_features
     # A number of columns is believed once there is a list of that length.
     for i, member in enumerate(document.members):
         place = f"$.members[{i}]"
         sized(member.model.scale, n_inputs(member, document, place), f"{place}.model.scale")
-    classes = _read_classes(document.classes)
+    fitted: dict[str, Any] = {}
+    n_outputs = 1
+    has_classes = isinstance(document, schema.ClassifierDocument)
+    if has_classes:
+        fitted = _class_attributes(document)
+        n_classes = len(fitted["classes_"])
+        n_outputs = 1 if n_classes == 2 else n_classes
     columns = read_columns(document)
     background = read_background(document, columns)
     shared = Shared(
         columns=columns,
-        n_outputs=1 if len(classes) == 2 else len(classes),
+        n_outputs=n_outputs,
         background=background,
         parts=parts,
         memory=Memory(max_bytes),
@@ -146,14 +174,11 @@ def read_content(value: object, parts: PartsByName, max_bytes: float = math.inf)
         read_member(member, shared, f"$.members[{i}]") for i, member in enumerate(document.members)
     )
     shares = document.feature_importances
-    link = document.link
-    fitted = {
-        "classes_": classes,
+    fitted |= {
         "members_": members,
         "n_features_in_": n_features,
-        "link_": link and PowerLink(link.slope, link.power),
         "findings_": tuple(Finding(**structs.asdict(finding)) for finding in document.findings),
-        "_correction_": _read_correction(document.correction, classes),
+        "_errors_": _read_errors(document.errors, members),
         "_k0_": document.k0,
         "_loss_": read_part(
             document.loss,
@@ -173,7 +198,40 @@ def read_content(value: object, parts: PartsByName, max_bytes: float = math.inf)
     }
     if document.feature_names is not None:
         fitted["feature_names_in_"] = np.array(document.feature_names, dtype=object)
-    return Content(read_parameters(document.parameters, parts), fitted)
+    return Content(has_classes, read_parameters(document.parameters, parts), fitted)
+
+
+def _class_attributes(document: schema.ClassifierDocument) -> dict[str, Any]:
+    """Return the fitted attributes that only classifiers have."""
+    classes = _read_classes(document.classes)
+    link = document.link
+    return {
+        "classes_": classes,
+        "link_": link and PowerLink(link.slope, link.power),
+        "_correction_": _read_correction(document.correction, classes),
+    }
+
+
+def _read_errors(record: schema.ErrorsRecord | None, members: Members) -> HeldOutErrors | None:
+    """Return the errors of held-out rows, with members for each fold."""
+    if record is None:
+        return None
+    place = "$.errors"
+    n_parts = len(record.errors)
+    if not record.are_folds:
+        sized(record.errors, 1, f"{place}.errors")
+    elif not all(sum(member.weight for member in members[i::n_parts]) for i in range(n_parts)):
+        refuse(f"{place}.errors", "has a fold without members of positive weight")
+    totals = sized(record.totals, n_parts, f"{place}.totals")
+    for i in range(n_parts):
+        sized(totals[i], len(record.errors[i]), f"{place}.totals[{i}]")
+        if any(sorted(values) != values for values in (record.errors[i], totals[i])):
+            refuse(place, "must be in increasing order")
+    return HeldOutErrors(
+        errors=tuple(map(np.array, record.errors)),
+        totals=tuple(map(np.array, totals)),
+        are_folds=record.are_folds,
+    )
 
 
 def _read_correction(

@@ -55,19 +55,19 @@ class ModelFileError(ValueError):
 
 
 def encode(
-    classifier: Fitted,
+    model: Fitted,
     *,
     trace: bool = True,
     background: bool = True,
     about: Mapping[str, Json] | None = None,
 ) -> bytes:
-    """Return the model file of a fitted classifier as bytes; see its `save_model`."""
-    about = classifier.about_ if about is None else _plain_about(about)
-    document = document_of(classifier, has_background=background, about=about)
-    members = [member_document(member, has_path=trace) for member in classifier.members_]
-    dictionaries = [member.model.dictionary for member in classifier.members_]
-    parameters = classifier.get_params(deep=False)
-    parts = set(parts_within([parameters, classifier._loss_, dictionaries]))
+    """Return the file of a fitted model as bytes; see its `save_model`."""
+    about = model.about_ if about is None else _plain_about(about)
+    document = document_of(model, has_background=background, about=about)
+    members = [member_document(member, has_path=trace) for member in model.members_]
+    dictionaries = [member.model.dictionary for member in model.members_]
+    parameters = model.get_params(deep=False)
+    parts = set(parts_within([parameters, model._loss_, dictionaries]))
     # Paths are not read back, to save memory.
     bare = [{**member, "path": None} for member in members]
     try:

@@ -87,11 +87,11 @@ def plain(value: object, name: str) -> Json:
 
 
 def parameters_document(parameters: Mapping[str, object]) -> JsonObject:
-    """Return the parameters of a classifier for a document.
+    """Return the parameters of a model for a document.
 
     What belongs to a process or to data is left out: scoring functions, random states and folds.
     """
-    values = {name: parameters[name] for name in PARAMETERS}
+    values = {name: parameters[name] for name in PARAMETERS if name in parameters}
     if not isinstance(values["scoring"], str):
         values["scoring"] = None
     if not isinstance(values["random_state"], Integral):
@@ -102,7 +102,7 @@ def parameters_document(parameters: Mapping[str, object]) -> JsonObject:
 
 
 def read_parameters(record: Struct, parts: PartsByName) -> dict[str, object]:
-    """Return the parameters of a classifier."""
+    """Return the parameters of a model."""
     return {
         name: _read_value(value, parts, f"$.parameters.{name}")
         for name, value in structs.asdict(record).items()

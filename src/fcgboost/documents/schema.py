@@ -28,7 +28,7 @@ _WholeNotNegative = Annotated[int, Meta(ge=0, le=2**53)]
 _Positive = Annotated[float, Meta(gt=0, le=_MAX)]
 _Count = Annotated[int, Meta(ge=1, le=2**31 - 1)]
 _Place = Annotated[int, Meta(ge=0, le=2**31 - 2)]
-_PerOutput = Annotated[list[Real], Meta(min_length=1)]
+_SomeNumbers = Annotated[list[Real], Meta(min_length=1)]
 _Label = str | bool | int | Real
 #: A parameter of a part, other than parts and lists.
 Value = str | bool | Annotated[int, Meta(ge=-(2**53), le=2**53)] | Real | None
@@ -50,7 +50,7 @@ class PartRecord(Record):
     parameters: dict[str, Any]
 
 
-#: The classifier's parameters that do not belong to one machine; `fit` checks their values.
+#: The parameters that do not belong to one machine; `fit` checks their values.
 PARAMETERS = (
     "dictionary",
     "loss",
@@ -84,7 +84,15 @@ PARAMETERS = (
     "dayfirst",
     "keep_columns",
 )
-Parameters: Any = defstruct("Parameters", PARAMETERS, forbid_unknown_fields=True)
+_OF_CLASSES = {"link", "label_noise", "class_weight"}
+ClassifierParameters: Any = defstruct(
+    "ClassifierParameters", PARAMETERS, forbid_unknown_fields=True
+)
+RegressorParameters: Any = defstruct(
+    "RegressorParameters",
+    [name for name in PARAMETERS if name not in _OF_CLASSES],
+    forbid_unknown_fields=True,
+)
 
 
 class ClassesRecord(Record):
@@ -131,7 +139,7 @@ class AtomRecord(Record):
     """
 
     step: _Count
-    coef: _PerOutput
+    coef: _SomeNumbers
     row: list[Real]
     columns: list[_Place] | UnsetType = UNSET
 
@@ -145,7 +153,7 @@ class ModelRecord(Record):
     dictionary: PartRecord
     scale: Annotated[list[_Positive], Meta(min_length=1)]
     limits: LimitsRecord | None
-    intercept: _PerOutput
+    intercept: _SomeNumbers
     storage: StorageRecord
     atoms: list[AtomRecord]
 
@@ -162,7 +170,7 @@ class StepRecord(Record):
     removed: list[tuple[_Place, _Place]]
     scores: list[_RealOrName]
     objectives: list[_RealOrName]
-    intercept: _PerOutput
+    intercept: _SomeNumbers
     coef: Annotated[list[list[Real]], Meta(min_length=1)]
     solver_iterations: _WholeNotNegative
     residual: _RealOrName
@@ -175,7 +183,7 @@ class StepRecord(Record):
 class PathRecord(Record):
     """All steps, also those after n_iter, and recorded metrics."""
 
-    start: _PerOutput
+    start: _SomeNumbers
     endings: Annotated[list[_StatusName | None], Meta(min_length=1)]
     steps: list[StepRecord]
     metrics: dict[Literal["train", "validation"], dict[str, list[_RealOrName]]]
@@ -274,8 +282,16 @@ class FindingRecord(Record):
     rows: tuple[_WholeNotNegative, ...]
 
 
-class Document(Record):
-    """A fitted classifier of fcgboost. See docs/model-file.md."""
+class ErrorsRecord(Record):
+    """The errors of held-out rows, sorted, and the weights up to each, by the part held out."""
+
+    errors: Annotated[list[_SomeNumbers], Meta(min_length=1, max_length=_MOST_MEMBERS)]
+    totals: list[Annotated[list[_Positive], Meta(min_length=1)]]
+    are_folds: bool
+
+
+class _Fitted(Record, tag_field="task"):
+    """A fitted model of fcgboost. See docs/model-file.md."""
 
     format: Literal["fcgboost model"]
     version: Literal[1]
@@ -285,14 +301,29 @@ class Document(Record):
     feature_names: list[str] | None
     #: How the columns of a table are read; null if all are plain numbers.
     columns: list[ColumnRecord] | None
-    classes: ClassesRecord
-    parameters: Parameters
     k0: _Count
     loss: PartRecord
-    link: LinkRecord | None
-    correction: CorrectionRecord | None
+    errors: ErrorsRecord | None
     feature_importances: list[_RealOrName] | None
     #: Background rows for explanations, as columns read them.
     background: Annotated[list[list[_RealOrNaN]], Meta(min_length=1, max_length=MOST_ROWS)] | None
     findings: list[FindingRecord]
     members: Annotated[list[MemberRecord], Meta(min_length=1, max_length=_MOST_MEMBERS)]
+
+
+class ClassifierDocument(_Fitted, tag="classification"):
+    """A fitted classifier."""
+
+    classes: ClassesRecord
+    parameters: ClassifierParameters
+    link: LinkRecord | None
+    correction: CorrectionRecord | None
+
+
+class RegressorDocument(_Fitted, tag="regression"):
+    """A fitted regressor."""
+
+    parameters: RegressorParameters
+
+
+Document = ClassifierDocument | RegressorDocument
