@@ -152,7 +152,6 @@ class RowFile:
         if not _is_quantity(numbers.to_pandas().dropna().to_numpy()):
             return labels
         self.readings.update(reader.readings)
-        reader.tell()
         strays.tell()
         return numbers
 
