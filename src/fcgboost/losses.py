@@ -45,6 +45,9 @@ _FARTHEST = 300.0
 class Loss(Part):
     """A loss convex in f; its methods work elementwise on arrays of one shape."""
 
+    #: Whether trees grow with the weights of the rows alone, not times `stiffness`.
+    is_even: bool = True
+
     @abstractmethod
     def value(self, y: Array, f: Array) -> Array:
         """Return the loss."""
@@ -433,6 +436,8 @@ class Poisson(CurvedLoss):
     e^f - y - y (f - log y); the best constant is the logarithm of the mean. From f = 300 on it is
     a straight line, so nothing overflows.
     """
+
+    is_even = False
 
     def _mean(self, f: Array) -> Array:
         return namespace(f).exp(_clip(f, None, _FARTHEST))  # type: ignore[no-any-return]
