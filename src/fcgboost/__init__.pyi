@@ -25,8 +25,11 @@ from fcgboost.io import load_model as load_model
 from fcgboost.io import save_model as save_model
 from fcgboost.losses import CubedHinge as CubedHinge
 from fcgboost.losses import Hinge as Hinge
+from fcgboost.losses import Huber as Huber
 from fcgboost.losses import Loss as Loss
 from fcgboost.losses import ModifiedHuber as ModifiedHuber
+from fcgboost.losses import Poisson as Poisson
+from fcgboost.losses import Quantile as Quantile
 from fcgboost.losses import Square as Square
 from fcgboost.losses import SquaredHinge as SquaredHinge
 from fcgboost.selection.fixed import AllCandidates as AllCandidates

@@ -52,7 +52,7 @@ RandomState = int | np.random.RandomState | None
 #: Weights with a smaller mean are hardly meant as counts.
 _LEAST_COUNT = 0.5
 # A prediction may be larger by a factor.
-_LARGEST_TARGET = 1e300
+_LARGEST_TARGET = 1e305
 _LARGEST_WEIGHT = 1e75  # its inverse is the smallest positive one
 
 _FLOATS = {
@@ -369,14 +369,17 @@ def check_numbers(y: Labels, name: str) -> Array:
     values = column_or_1d(to_host(y), warn=True)
     if values.dtype.kind in "mM":
         raise ValueError(f"{name} holds dates or durations: convert them to numbers.")
-    numbers = check_array(
-        values,
-        ensure_2d=False,
-        dtype=np.float64 if values.dtype.kind in "biuf" else "numeric",
-        ensure_min_samples=0,
-        input_name=name,
-    ).astype(np.float64)
-    if np.abs(numbers).max(initial=0.0) > _LARGEST_TARGET:
+    if values.dtype.kind not in "biuf":
+        values = check_array(
+            values,
+            ensure_2d=False,
+            ensure_all_finite=False,
+            input_name=name,
+        )
+    numbers = values.astype(np.float64)
+    if not np.isfinite(numbers).all():
+        assert_all_finite(numbers, input_name=name)
+    if (np.abs(numbers) > _LARGEST_TARGET).any():
         raise ValueError(f"{name} has numbers beyond {_LARGEST_TARGET:g}: rescale it.")
     # Of both zeros, the positive one.
     return np.asarray(numbers + 0.0)

@@ -17,8 +17,8 @@ from fcgboost.classifiers import ClassifierPredictions
 from fcgboost.dictionaries import Dictionary
 from fcgboost.greedy.elimination import Removal
 from fcgboost.greedy.schemes import Scheme
-from fcgboost.losses import Loss
-from fcgboost.names import advised, with_advice
+from fcgboost.losses import Loss, Quantile
+from fcgboost.names import advised, make_part, with_advice
 from fcgboost.prediction import (
     OUT_OF_FOLD,
     BaseFCGBoost,
@@ -478,8 +478,8 @@ class FCGBoostClassifier(_Parameters, ClassifierPredictions):
         self._fitted()
         return audit_of(twin_of(self), X, y)
 
-    def _make_task(self, loss: Loss) -> Task:
-        return Classification(loss, self.class_weight)
+    def _make_task(self) -> Task:
+        return Classification(make_part("loss", self.loss), self.class_weight)
 
 
 @with_advice
@@ -492,12 +492,17 @@ class FCGBoostRegressor(_Parameters, RegressorPredictions):
     adds the atom that best matches the residual and refits the coefficients of all atoms (by
     default only once the model has grown by a fifth or by half). Below, m is the number of training
     rows (the sum of their weights) and k0 = ceil(sqrt(m / ln m)). Losses and ridge penalties are
-    those of y in standard units, with mean 0 and standard deviation 1; the model is in units of y.
+    those of y in standard units: mean 0 and standard deviation 1, with losses that outliers change
+    little the median and the median deviation, with "poisson" y itself. The model is in units of y.
 
     Parameters
     ----------
-    loss : {"squared_error"} or Loss, default="squared_error"
-        The loss to minimise.
+    loss : str or Loss, default="squared_error"
+        The loss to minimise: "squared_error"; "absolute_error", "quantile" or "huber", for which
+        outliers count less; or "poisson" for counts and rates, whose logarithm is then the sum of
+        the atoms. An object such as `Huber(threshold=0.5)` is in standard units, too.
+    quantile : float, default=0.5
+        The quantile to predict with loss="quantile".
     scoring : str, callable or None, default=None
         The score of held-out rows, as in scikit-learn. None is minus the mean loss, of y in
         standard units. A callable gets an estimator with the predictions, and weights if it accepts
@@ -527,6 +532,7 @@ class FCGBoostRegressor(_Parameters, RegressorPredictions):
     __metadata_request__fit = {"groups": True}  # noqa: RUF012 - not a field
 
     loss: str | Loss = "squared_error"
+    quantile: float = 0.5
 
     @advised
     @with_callbacks
@@ -568,5 +574,8 @@ class FCGBoostRegressor(_Parameters, RegressorPredictions):
             validation=(X_val, y_val, sample_weight_val),
         )
 
-    def _make_task(self, loss: Loss) -> Task:
+    def _make_task(self) -> Task:
+        loss = make_part(self._losses, self.loss)
+        if self.loss == "quantile":
+            loss = Quantile(self.quantile)
         return Regression(loss, bool(self.fit_intercept))

@@ -47,6 +47,8 @@ class Loss(Part):
 
     #: Whether trees grow with the weights of the rows alone, not times `stiffness`.
     is_even: bool = True
+    #: The least target.
+    least = -np.inf
 
     @abstractmethod
     def value(self, y: Array, f: Array) -> Array:
@@ -63,6 +65,18 @@ class Loss(Part):
     def inverse_link(self, f: Array) -> Array:
         """Return the prediction that a value stands for."""
         return f
+
+    def units(self, y: Array, weights: Array, is_centred: bool) -> tuple[float, float]:
+        """Return what is subtracted from numbers, and what they are then divided by, for a fit.
+
+        By default that is their mean, unless there is no intercept, and the root mean square.
+        """
+        # Of huge numbers the squares overflow, those of tiny ones vanish.
+        size = float(abs(y).max()) or 1.0
+        ratios = y / size
+        centre = float(np.average(ratios, weights=weights)) if is_centred else 0.0
+        deviation = float(np.average((ratios - centre) ** 2, weights=weights)) ** 0.5
+        return size * centre, size * deviation
 
     def narrowed(self, objective: float) -> Loss:
         """Return the loss with which a path goes on from an objective."""
@@ -143,6 +157,12 @@ def _mean(y: Array, weights: Array) -> float:
     # From the smallest on, sums are those of the weights to the bit if there are two labels.
     low = float(y.min())
     return low + float((weights * (y - low)).sum() / weights.sum())
+
+
+def _median(y: Array, weights: Array) -> float:
+    order = np.argsort(y)
+    totals = np.cumsum(weights[order])
+    return float(y[order[np.searchsorted(totals, totals[-1] / 2.0)]])
 
 
 def _positive_share(y: Array, weights: Array) -> float:
@@ -359,6 +379,14 @@ class BentLoss(SmoothLoss):
         bend = self.shape.bend
         return bend / _clip(abs(y - f), bend, None)
 
+    def units(self, y: Array, weights: Array, is_centred: bool) -> tuple[float, float]:
+        """Return the median and the median deviation, or where that is 0 the mean deviation."""
+        centre = _median(y, weights) if is_centred else 0.0
+        gaps = abs(y - centre)
+        return centre, _median(gaps, weights) or float(gaps.max()) * float(
+            np.average(gaps / (gaps.max() or 1.0), weights=weights)
+        )
+
     def initial(self, y: Array, weights: Array) -> float:
         bend = self.shape.bend
         low = float(y.min()) - bend
@@ -438,6 +466,11 @@ class Poisson(CurvedLoss):
     """
 
     is_even = False
+    least = 0.0
+
+    def units(self, y: Array, weights: Array, is_centred: bool) -> tuple[float, float]:
+        """Return those of the numbers themselves: f is a logarithm."""
+        return 0.0, 1.0
 
     def _mean(self, f: Array) -> Array:
         return namespace(f).exp(_clip(f, None, _FARTHEST))  # type: ignore[no-any-return]

@@ -34,8 +34,14 @@ NAMES: Mapping[str, Mapping[str, str]] = {
         "hinge": "losses:Hinge",
         "cubed_hinge": "losses:CubedHinge",
         "square": "losses:Square",
-        "squared_error": "losses:Square",
         "modified_huber": "losses:ModifiedHuber",
+    },
+    "regression loss": {
+        "squared_error": "losses:Square",
+        "huber": "losses:Huber",
+        "absolute_error": "losses:Quantile",
+        "quantile": "losses:Quantile",
+        "poisson": "losses:Poisson",
     },
     "scheme": {
         "fully_corrective": "greedy.schemes:FullyCorrective",
@@ -152,13 +158,18 @@ def _resolve(path: str) -> Any:
 
 
 def make_part(parameter: str, value: object) -> Any:
-    """Return the part that a parameter names; parts are returned as they are."""
+    """Return the part that a parameter names; parts are returned as they are.
+
+    What comes before the last word of the parameter says whose it is.
+    """
+    owner, _, parameter = parameter.rpartition(" ")
+    known = NAMES[f"{owner} {parameter}".strip()]
     contract = _resolve(_CONTRACTS[parameter])
     if isinstance(value, contract):
         return value
-    if isinstance(value, str) and value in NAMES[parameter]:
-        return part_named(parameter, value)()
-    names = sorted(NAMES[parameter]) + (["auto"] if parameter in ("solver", "selection") else [])
+    if isinstance(value, str) and value in known:
+        return _resolve(known[value])()
+    names = sorted(known) + (["auto"] if parameter in ("solver", "selection") else [])
     raise ValueError(
         f"{parameter} must be one of {names} or an instance of {contract.__name__}, got {value!r}."
     )

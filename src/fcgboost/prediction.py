@@ -70,6 +70,8 @@ class BaseFCGBoost(BaseEstimator, ABC):
     """Base class of the package's estimators."""
 
     loss: str | Loss
+    # Whose losses can be named.
+    _losses = "loss"
     members_: tuple[Member, ...]
     findings_: tuple[Finding, ...]
     # The theory's number of steps for the training data.
@@ -92,7 +94,7 @@ class BaseFCGBoost(BaseEstimator, ABC):
         """Fit the estimator."""
 
     @abstractmethod
-    def _make_task(self, loss: Loss) -> Task:
+    def _make_task(self) -> Task:
         """Return what y is."""
 
     @abstractmethod
@@ -110,7 +112,7 @@ class BaseFCGBoost(BaseEstimator, ABC):
                     f"{name}={value!r} has no parameters to set: first set {name} to one of "
                     f"{sorted(NAMES[name].keys() - PRESET_NAMES)}."
                 )
-            params[name] = make_part(name, value)
+            params[name] = make_part(self._losses if name == "loss" else name, value)
         super().set_params(**params)
         return self
 

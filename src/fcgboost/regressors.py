@@ -21,6 +21,8 @@ from fcgboost.prediction import BaseFCGBoost, in_kind, twin_of
 class RegressorPredictions(RegressorMixin, BaseFCGBoost):
     """The methods of fitted regressors."""
 
+    _losses = "regression loss"
+
     def predict(self, X: Rows) -> Array | Tensor:
         """Return the predicted number for each row.
 

@@ -223,8 +223,8 @@ def resolve(estimator: BaseEstimator, has_validation_data: bool) -> Settings:
     preset = preset_of(estimator.dictionary) or PLAIN
     kind = preset.kinds[0]
     dictionary: Dictionary = make_part("dictionary", estimator.dictionary)
-    loss: Loss = make_part("loss", estimator.loss)
-    task = estimator._make_task(loss)
+    task: Task = estimator._make_task()
+    loss = task.loss
     scheme = _scheme(estimator, loss, kind)
     selection = _selection(estimator.selection, dictionary, kind)
     removal = _removal(
