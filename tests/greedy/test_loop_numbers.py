@@ -7,6 +7,7 @@ import pytest
 from scipy.optimize import minimize
 
 from fcgboost import hashing
+from fcgboost.backends.cluster import shard
 from fcgboost.designs.base import Design, Point
 from fcgboost.designs.columns import start_of
 from fcgboost.designs.memory import MemoryDesign
@@ -221,3 +222,33 @@ def test_other_solvers_fit_numbers_too() -> None:
         expected = NewtonSolver().solve(problem, np.zeros(4)).coef
         found = solver.solve(problem, np.zeros(4))
         np.testing.assert_allclose(found.coef, expected, atol=1e-6)
+
+
+def test_many_targets_on_workers_are_means_of_neighbours(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shard, "_MOST_TARGETS", 32)
+    X, y = make_rows(300)
+    numbers, codes = np.unique(y, return_inverse=True)
+    monkeypatch.setattr(Classification, "targets", lambda _, target: [numbers[target]])
+    there = lay(make_workers(X, codes, np.ones(300), [40, 170]), TREES, True, len(numbers))
+    for loss in LOSSES:
+        found = there.columns(0, loss, 1, has_constant=True).start()
+        expected = start_of(loss, y, np.ones(300), True)
+        np.testing.assert_allclose(found, expected, rtol=0.1)
+        if isinstance(loss, Square | Poisson):
+            assert found.constant == pytest.approx(expected.constant, rel=1e-12)
+
+
+class PlainSquare(Square):
+    """A square that the compiled library does not know."""
+
+
+@pytest.mark.parametrize("dictionary", [TREES, ReluDictionary()], ids=["leaves", "relu"])
+def test_the_compiled_square_is_the_generic_one(dictionary: Dictionary) -> None:
+    X, y = make_rows(300)
+    weights = np.random.default_rng(4).uniform(0.5, 2.0, 300)
+    design = MemoryDesign(dictionary, X, weights, standardize=True)
+    compiled, generic = (learned(design, y, loss) for loss in (Square(), PlainSquare()))
+    np.testing.assert_allclose(
+        compiled.column("objectives"), generic.column("objectives"), rtol=1e-6
+    )
+    np.testing.assert_allclose(compiled.start, generic.start, rtol=1e-14)
