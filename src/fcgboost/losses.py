@@ -45,10 +45,10 @@ _FARTHEST = 300.0
 class Loss(Part):
     """A loss convex in f; its methods work elementwise on arrays of one shape."""
 
-    #: Whether trees grow with the weights of the rows alone, not times `stiffness`.
-    is_even: bool = True
     #: The least target.
     least = -np.inf
+    #: Whether trees grow with the weights of the rows alone, not times `stiffness`.
+    is_even: bool = True
 
     @abstractmethod
     def value(self, y: Array, f: Array) -> Array:
@@ -465,8 +465,8 @@ class Poisson(CurvedLoss):
     a straight line, so nothing overflows.
     """
 
-    is_even = False
     least = 0.0
+    is_even = False
 
     def units(self, y: Array, weights: Array, is_centred: bool) -> tuple[float, float]:
         """Return those of the numbers themselves: f is a logarithm."""
