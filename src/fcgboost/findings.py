@@ -100,8 +100,8 @@ def find_quantity(labels: ClassLabels, n_rows: int) -> list[Finding]:
     return [
         Finding(
             "quantity",
-            f"The target has {len(labels):,} different numbers, so it looks like a quantity, which "
-            "FCGBoostRegressor predicts.",
+            f"The target has {len(labels):,} different numbers, so it looks like a quantity: use "
+            "FCGBoostRegressor, or cut it into a few classes first.",
         )
     ]
 

@@ -75,8 +75,9 @@ class Loss(Part):
         size = float(abs(y).max()) or 1.0
         ratios = y / size
         centre = float(np.average(ratios, weights=weights)) if is_centred else 0.0
-        deviation = float(np.average((ratios - centre) ** 2, weights=weights)) ** 0.5
-        return size * centre, size * deviation
+        squares = (ratios - centre) ** 2
+        variance = float(np.average(squares, weights=weights))
+        return size * centre, size * variance**0.5
 
     def narrowed(self, objective: float) -> Loss:
         """Return the loss with which a path goes on from an objective."""
@@ -85,7 +86,7 @@ class Loss(Part):
     def stiffness(self, y: Array, f: Array, gradient: Array) -> Array:
         """Return what stands for half the curvature where atoms are scored and trees grow.
 
-        In units of half its bound, if there is one. By default 1 for rows with a gradient.
+        If that has a bound, in its units. By default 1 for rows with a gradient.
         """
         return _where(gradient != 0.0, 1.0, 0.0)
 
@@ -122,6 +123,8 @@ class SmoothLoss(CurvedLoss):
     """A loss of bounded curvature, so that its gradient is Lipschitz continuous."""
 
     curvature_bound: float
+    # Where a loss is linear, atoms would seem to gain without end by the curvature itself.
+    stiffness = Loss.stiffness
 
 
 class ProximalLoss(Loss):
@@ -162,7 +165,8 @@ def _mean(y: Array, weights: Array) -> float:
 def _median(y: Array, weights: Array) -> float:
     order = np.argsort(y)
     totals = np.cumsum(weights[order])
-    return float(y[order[np.searchsorted(totals, totals[-1] / 2.0)]])
+    middle = order[np.searchsorted(totals, totals[-1] / 2.0)]
+    return float(y[middle])
 
 
 def _positive_share(y: Array, weights: Array) -> float:
@@ -177,7 +181,6 @@ class SquaredHinge(SmoothLoss, MarginLoss, ProximalLoss, ProbabilityLoss):
     """
 
     curvature_bound = 2.0
-    stiffness = Loss.stiffness
 
     def value(self, y: Array, f: Array) -> Array:
         return _shortfall(y, f) ** 2
@@ -222,6 +225,9 @@ class Square(SmoothLoss, ProximalLoss, ProbabilityLoss):
     def curvature(self, y: Array, f: Array) -> Array:
         return 2.0 + 0.0 * f
 
+    def stiffness(self, y: Array, f: Array, gradient: Array) -> Array:
+        return 1.0 + 0.0 * f
+
     def prox(self, y: Array, z: Array, tau: float) -> Array:
         return (2.0 * y + tau * z) / (2.0 + tau)
 
@@ -249,7 +255,6 @@ class ModifiedHuber(SmoothLoss, MarginLoss, ProximalLoss, ProbabilityLoss):
     """
 
     curvature_bound = 2.0
-    stiffness = Loss.stiffness
 
     threshold: float = 2.0
 
@@ -383,9 +388,12 @@ class BentLoss(SmoothLoss):
         """Return the median and the median deviation, or where that is 0 the mean deviation."""
         centre = _median(y, weights) if is_centred else 0.0
         gaps = abs(y - centre)
-        return centre, _median(gaps, weights) or float(gaps.max()) * float(
-            np.average(gaps / (gaps.max() or 1.0), weights=weights)
-        )
+        median = _median(gaps, weights)
+        if median > 0.0:
+            return centre, median
+        size = float(gaps.max()) or 1.0
+        mean = float(np.average(gaps / size, weights=weights))
+        return centre, size * mean
 
     def initial(self, y: Array, weights: Array) -> float:
         bend = self.shape.bend

@@ -166,9 +166,10 @@ class Task(ABC):
     def risk(self, held_out: Sequence[HeldOut]) -> float:
         """Return the mean loss of held-out rows, over rows and outputs."""
         decision, target, weights = (np.concatenate(part) for part in zip(*held_out, strict=True))
-        pairs = zip(self.targets(target), self.standard(decision).T, strict=True)
         loss = self.loss.narrowed(_SHARP)
-        risks = [weights @ loss.value(y, f) for y, f in pairs]
+        targets = self.targets(target)
+        values = self.standard(decision).T
+        risks = [weights @ loss.value(y, f) for y, f in zip(targets, values, strict=True)]
         return float(np.mean(risks) / weights.sum())
 
 
@@ -197,7 +198,8 @@ class Classification(Task):
 
     def learned(self, target: Target, weights: Array) -> Self:
         totals = np.bincount(target, weights, len(self.classes)).astype(np.float64)
-        return replace(self, per_class=class_weights(self.class_weight, self.classes, totals))
+        per_class = class_weights(self.class_weight, self.classes, totals)
+        return replace(self, per_class=per_class)
 
     def example(self) -> tuple[BaseEstimator, ClassLabels]:
         y = np.array([0, 1])
@@ -240,13 +242,14 @@ class Classification(Task):
     def errors(self, held_out: HeldOut) -> tuple[Array, Array]:
         codes = held_out.target
         weights = held_out.weights / self.per_class[codes]
-        return error_of(held_out.decision, codes), weights
+        errors = error_of(held_out.decision, codes)
+        return errors, weights
 
     def labels(self, target: Target) -> ClassLabels:
         return np.asarray(self.classes[target])
 
     def precomputed(self, decision: Array, link: PowerLink | None) -> BaseEstimator:
-        values = decision[:, 0] if len(self.classes) == 2 else decision
+        values = decision[:, 0] if self.n_outputs == 1 else decision
         return PrecomputedClassifier(
             self.loss,
             self.classes,
@@ -263,7 +266,8 @@ class Classification(Task):
     ) -> tuple[Array, Array]:
         n = len(self.classes)
         sums = np.bincount(bins * n + target, weights, n_bins * n)
-        return sums.reshape(n_bins, n).astype(np.float64), np.zeros(n)
+        excess = np.zeros(n)
+        return sums.reshape(n_bins, n).astype(np.float64), excess
 
     def row_scores(
         self,
@@ -297,7 +301,8 @@ class Classification(Task):
         target: Target,
         weights: Array,
     ) -> float:
-        return self.sums(target, weights)(decision) / float(weights.sum())
+        hits = self.sums(target, weights)
+        return hits(decision) / float(weights.sum())
 
     def standard_error(self, score: float, weight: float) -> float:
         """Take the score as a frequency if possible."""
@@ -372,7 +377,8 @@ class Regression(Task):
 
     def errors(self, held_out: HeldOut) -> tuple[Array, Array]:
         predicted = self.loss.inverse_link(held_out.decision[:, 0])
-        return np.abs(held_out.target - predicted), held_out.weights
+        errors = np.abs(held_out.target - predicted)
+        return errors, held_out.weights
 
     def labels(self, target: Target) -> ClassLabels:
         return target
@@ -395,7 +401,8 @@ class Regression(Task):
         totals = np.bincount(bins, weights, n_bins)
         firsts = np.bincount(bins, weights * z, n_bins)
         excess = float(weights @ (z * z - z))
-        return np.column_stack([totals - firsts, firsts]), np.full(2, excess)
+        sums = np.column_stack([totals - firsts, firsts])
+        return sums, np.full(2, excess)
 
     def row_scores(
         self,
@@ -408,7 +415,8 @@ class Regression(Task):
         loss = self.loss.narrowed(_SHARP)
 
         def sums(values: Array, rows: slice) -> float:
-            return -float(counts[rows] @ loss.value(z[rows], values[rows, 0]))
+            losses = loss.value(z[rows], values[rows, 0])
+            return -float(counts[rows] @ losses)
 
         return sums
 
@@ -421,7 +429,9 @@ class Regression(Task):
         """Return R^2, of standard units, whose squares neither overflow nor vanish."""
         y = self.standard(target)
         f = self.loss.inverse_link(self.standard(decision[:, 0]))
-        return float(r2_score(y, f, sample_weight=weights)) if len(y) > 1 else math.nan
+        if len(y) < 2:
+            return math.nan
+        return float(r2_score(y, f, sample_weight=weights))
 
     def standard_error(self, score: float, weight: float) -> float:
         """Take what the score lacks of the best, 0 or 1, as the mean of squares of errors."""

@@ -275,14 +275,16 @@ class Partition:
     def targets(self, points: Sequence[Point]) -> tuple[list[Array], list[Array]]:
         """Return the targets and their weights, many targets as means of neighbours."""
         (point,) = points
-        assert isinstance(point.columns, RowColumns)
-        y, weights = point.columns.targets()
+        columns = point.columns
+        assert isinstance(columns, RowColumns)
+        y, weights = columns.targets()
         if len(y) <= _MOST_TARGETS:
             return [y], [weights]
         order = np.argsort(y)
         starts = len(y) * np.arange(_MOST_TARGETS) // _MOST_TARGETS
+        sums = np.add.reduceat((weights * y)[order], starts)
         totals = np.add.reduceat(weights[order], starts)
-        return [np.add.reduceat((weights * y)[order], starts) / totals], [totals]
+        return [sums / totals], [totals]
 
     def expand(
         self,
@@ -349,14 +351,16 @@ class Partition:
     def size(self, points: Sequence[Point]) -> tuple[float, WeightSummary]:
         """Return the sum of absolute residuals, and the weights with which a tree grows."""
         residuals = self._design.residuals(points)
+        total = np.abs(residuals.matrix).sum()
         weights = self._tree_weights(residuals)
-        return float(np.abs(residuals.matrix).sum()), WeightSummary.of(weights)
+        return float(total), WeightSummary.of(weights)
 
     def _tree_weights(self, residuals: Residuals) -> Array:
         (point,) = residuals.points
         if point.columns.loss.is_even:
             return self._laid.weights
-        return np.ascontiguousarray(residuals.weights[:, 0])
+        weights = residuals.weights[:, 0]
+        return np.ascontiguousarray(weights)
 
     def start_tree(
         self,
