@@ -47,6 +47,8 @@ class Loss(Part):
 
     #: The least target.
     least = -np.inf
+    #: Whether trees grow with the weights of the rows alone, not times `stiffness`.
+    is_even: bool = True
 
     @abstractmethod
     def value(self, y: Array, f: Array) -> Array:
@@ -464,6 +466,7 @@ class Poisson(CurvedLoss):
     """
 
     least = 0.0
+    is_even = False
 
     def units(self, y: Array, weights: Array, is_centred: bool) -> tuple[float, float]:
         """Return those of the numbers themselves: f is a logarithm."""

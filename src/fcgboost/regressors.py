@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
+from sklearn.utils import Tags
 
 from fcgboost import checks
 from fcgboost.arrays import (
@@ -15,6 +16,7 @@ from fcgboost.arrays import (
     Tensor,
     Weights,
 )
+from fcgboost.losses import Poisson
 from fcgboost.prediction import BaseFCGBoost, in_kind, twin_of
 
 
@@ -22,6 +24,11 @@ class RegressorPredictions(RegressorMixin, BaseFCGBoost):
     """The methods of fitted regressors."""
 
     _losses = "regression loss"
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.positive_only = self.loss == "poisson" or isinstance(self.loss, Poisson)
+        return tags
 
     def predict(self, X: Rows) -> Array | Tensor:
         """Return the predicted number for each row.

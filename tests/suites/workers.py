@@ -162,8 +162,8 @@ def lay(workers: Workers, dictionary: Any, standardize: bool, n_classes: int) ->
     rows = RemoteRows(workers, 0)
     rows = rows._replace(n_rows=rows.ask("set_classes", np.arange(n_classes)).n_rows)
     task = Classification(SquaredHinge(), None, np.arange(n_classes), np.ones(n_classes))
-    moments, totals = rows.ask("moments", task, None, None), rows.ask("class_totals", n_classes)
+    moments = rows.ask("moments", task, None, None)
     question = (2**20, standardize, None, dictionary, moments, task)
     workers.round("attach", 0, *question)
     is_sparse = rows.ask("survey")[1][0]
-    return ClusterDesign(rows, dictionary, moments, standardize, totals, is_sparse)
+    return ClusterDesign(rows, dictionary, moments, standardize, is_sparse)

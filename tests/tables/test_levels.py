@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from fcgboost import SquaredHinge, hashing
+from fcgboost import Square, SquaredHinge, hashing
 from fcgboost.tables import CategoryColumn
 from fcgboost.tables.levels import LevelFacts, LevelSums, PairFacts
 from fcgboost.tables.pairs import Pair
 from fcgboost.training.dataset import DataSet
-from fcgboost.training.tasks import Classification
+from fcgboost.training.tasks import Classification, Regression
 
 
 def make_rows(n: int = 900, n_classes: int = 3, seed: int = 0) -> DataSet:
@@ -146,3 +146,26 @@ def test_combinations_that_no_row_has_tell_nothing() -> None:
     # No row has the sixth level of the second column, nor a gap there.
     assert (shares[:, 5:] == 0.0).all()
     assert (shares[:4, :5] != 0.0).all()
+
+
+def test_levels_tell_means_of_numbers_drawn_to_that_of_all() -> None:
+    rng = np.random.default_rng(0)
+    codes = rng.integers(4, size=400)
+    weights = rng.integers(1, 4, 400).astype(float)
+    y = np.array([-2.0, 0.0, 1.0, 5.0])[codes] + rng.normal(size=400)
+    rows = DataSet.of(np.column_stack([codes, rng.normal(size=400)]), y, weights)
+    task = Regression(Square()).learned(y, weights)
+    facts = LevelFacts.of((5,), codes, rows, task.level_sums)
+    z = task.standard(y)
+    sizes = np.array([weights[codes == level].sum() for level in range(4)])
+    means = np.array([np.average(z[codes == i], weights=weights[codes == i]) for i in range(4)])
+    # Of standard numbers the variance is 1.
+    by_chance = 3.0 + np.sqrt(6.0)
+    spread = sizes.sum() - (sizes**2).sum() / sizes.sum()
+    between = (sizes @ means**2 - by_chance) / spread
+    expected = means * between * sizes / (between * sizes + 1.0)
+    np.testing.assert_allclose(facts.shares()[:4, 0], expected, rtol=1e-9)
+    # All rows of a level and a part are told the same, by the other parts.
+    told = facts.out_of_fold(codes, rows.row_hashes)[:, 0]
+    places = list(zip(codes.tolist(), parts_of(rows).tolist(), strict=True))
+    assert len(set(zip(places, told.tolist(), strict=True))) == len(set(places))

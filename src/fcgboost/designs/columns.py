@@ -119,10 +119,10 @@ class RowColumns(ActiveColumns):
         """Return A coef, an m-vector."""
 
     def start(self) -> Start:
-        y, weights = self._targets()
+        y, weights = self.targets()
         return start_of(self.loss, y, weights, self.has_constant)
 
-    def _targets(self) -> tuple[Array, Array]:
+    def targets(self) -> tuple[Array, Array]:
         """Return the targets and their weights: of labels, one row for all that have it."""
         weights = self._design.weights
         if bool((self._y * self._y != 1.0).any()):

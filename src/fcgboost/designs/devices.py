@@ -69,6 +69,6 @@ class HostDevice:
         """Return an empty forest of trees stored as the leaf numbers of rows."""
         return Forest(n_rows)
 
-    def grower(self, trees: TreeDictionary, rows: Matrix, weights: Matrix) -> Any:
-        """Return a grower of trees on all rows."""
+    def grower(self, trees: TreeDictionary, rows: Matrix, weights: Matrix | None) -> Any:
+        """Return a grower of trees on all rows, which have these weights in every tree or any."""
         return TreeGrower(trees, rows, weights)

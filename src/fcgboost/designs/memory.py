@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -33,7 +33,7 @@ from fcgboost.dictionaries import (
     Sample,
     TreeDictionary,
 )
-from fcgboost.losses import Loss, MarginLoss, Square, SquaredHinge
+from fcgboost.losses import Loss, Square, SquaredHinge
 from fcgboost.threads import cached
 
 #: The compiled library numbers rows in 32 bits.
@@ -301,16 +301,21 @@ class MemoryDesign(Design):
         return self.dictionary
 
     @cached
-    def _growers(self) -> threads.Copies[Any]:
-        return threads.Copies(self.device.grower(self.trees, self.inputs, self.weights))
+    def _growers(self) -> Callable[[bool], threads.Copies[Any]]:
+        """What grows trees, by whether these have the weights of the rows."""
+
+        @cache
+        def growers(are_even: bool) -> threads.Copies[Any]:
+            weights = self.weights if are_even else None
+            return threads.Copies(self.device.grower(self.trees, self.inputs, weights))
+
+        return growers
 
     def grow(self, residuals: Residuals) -> tuple[Any, Sums]:
         def grown(output: int) -> tuple[Matrix, Any]:
             loss = residuals.points[output].columns.loss
-            weights = residuals.weights[:, output]
-            if isinstance(loss, MarginLoss):
-                weights = self.weights  # rows beyond the margin may come back
-            with self._growers.lent() as grower:
+            weights = self.weights if loss.is_even else residuals.weights[:, output]
+            with self._growers(loss.is_even).lent() as grower:
                 atom = grower.grow(residuals.matrix[:, output], weights, 0)
                 n_leaves = len(self.trees.leaf_values(atom))
                 return atom, self.tree(grower.leaves, n_leaves)

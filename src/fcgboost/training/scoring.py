@@ -170,8 +170,9 @@ def check_score(scoring: str | Scorer | None, task: Task, has_link: bool = False
         raise ValueError(f"scoring must be one score, got {scoring!r}.")
     two, y = task.example()
     scorer = check_scoring(two, scoring=scoring)
-    if isinstance(scoring, str) and not (has_link or isinstance(task.loss, ProbabilityLoss)):
-        # A score that needs probabilities fails here, not at the first step.
+    has_probabilities = has_link or isinstance(task.loss, ProbabilityLoss)
+    if isinstance(scoring, str) and not (isinstance(task, Classification) and has_probabilities):
+        # A score that needs what there is not fails here, not at the first step.
         scorer(two, [[0.0], [1.0]], y)
 
 

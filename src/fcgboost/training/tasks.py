@@ -27,7 +27,7 @@ from fcgboost.checks import ClassWeight, check_labels, check_numbers, class_weig
 from fcgboost.conformal import error_of
 from fcgboost.designs.blocks import row_blocks
 from fcgboost.greedy.path import Trace
-from fcgboost.losses import Loss
+from fcgboost.losses import Loss, MarginLoss
 
 # The weight of the squared hinge relative to the accuracy, in a preset. By the loss alone, presets
 # choose as well on clean labels, but too little where a third of the labels is wrong.
@@ -315,6 +315,8 @@ class Regression(Task):
     scale: float = 1.0
 
     def read(self, y: Labels) -> tuple[Self, Target]:
+        if isinstance(self.loss, MarginLoss):
+            raise ValueError(f"{self.loss} is a loss of labels: use FCGBoostClassifier.")
         return self, self._read(y, "y")
 
     def read_again(self, y: Labels) -> Target:
@@ -333,7 +335,8 @@ class Regression(Task):
 
     def learned(self, target: Target, weights: Array) -> Self:
         shift, scale = self.loss.units(target, weights, self.is_centred)
-        return replace(self, shift=shift, scale=scale or 1.0)
+        # Of equal numbers even a loss that is smoothed over units fits this one.
+        return replace(self, shift=shift, scale=scale or 1e-9 * (abs(shift) or 1.0))
 
     def example(self) -> tuple[BaseEstimator, ClassLabels]:
         y = np.array([1.0, 2.0])

@@ -324,7 +324,7 @@ def test_rows_of_less_than_a_step_are_thinned(n_steps: int, monkeypatch: Any) ->
 def test_leaves_are_columns_like_others() -> None:
     X, y = make_rows(200, has_gaps=False)
     there = lay(make_workers(X, y, np.ones(200), [5, 5, 120], 3), TREES, True, 2)
-    columns = there.columns(1, SquaredHinge(), 9, True)
+    columns = there.columns(0, SquaredHinge(), 9, True)
     for _ in range(3):
         points = [Point(columns, 0, np.zeros(columns.n_columns))]
         trees, _ = there.grow(there.residuals(points))

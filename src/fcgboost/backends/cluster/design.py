@@ -36,7 +36,7 @@ from fcgboost.designs.base import (
     Sums,
     Winner,
 )
-from fcgboost.designs.columns import LABELS, start_of
+from fcgboost.designs.columns import start_of
 from fcgboost.designs.leaves import LeafTerms, TreeColumns
 from fcgboost.designs.moments import Frame, Moments
 from fcgboost.designs.scoring import Scores
@@ -104,7 +104,7 @@ class TreeGrowing(NamedTuple):
 
 
 class ClusterDesign(Design):
-    """A dictionary laid over rows on workers; `class_totals` are the weights of the classes."""
+    """A dictionary laid over rows on workers."""
 
     is_sparse = False
 
@@ -114,12 +114,10 @@ class ClusterDesign(Design):
         dictionary: Dictionary,
         moments: Moments,
         standardize: bool,
-        class_totals: Array,
         is_sparse: bool,
     ) -> None:
         self.rows = rows
         self.dictionary = dictionary
-        self.class_totals = class_totals
         self.is_sparse = is_sparse
         self.n_rows = rows.n_rows
         self.frame = Frame(moments, standardize)
@@ -188,10 +186,14 @@ class ClusterDesign(Design):
         """Grow trees over all rows, in about one round per level after two initial ones."""
         bins, rules = self._growing
         rows = self.rows
+        trees_of = self.dictionary
+        assert isinstance(trees_of, TreeDictionary)
         trees = []
         entries = []
         for output, point in enumerate(residuals.points):
-            size = self.at([point], "size")
+            size, weights = self.at([point], "size")
+            if not point.columns.loss.is_even:
+                rules = trees_of.rules(int(rules.depth), weights.unit)
             self.at(
                 [point],
                 "start_tree",
@@ -228,7 +230,7 @@ class ClusterDesign(Design):
         has_constant: bool,
         n_outputs: int = 1,
     ) -> ClusterColumns:
-        # The target is the code of the positive class.
+        # The target is the number of the output.
         kind = ClusterLeafColumns if self.dictionary.corrects_leaves else ClusterColumns
         return kind(
             self,
@@ -326,12 +328,12 @@ class ClusterCandidates(Candidates):
 
 
 class ClusterColumns(ActiveColumns):
-    """Columns on workers; `positive` is the class whose label is +1."""
+    """Columns on workers, for the targets of an output by its number."""
 
     def __init__(
         self,
         design: ClusterDesign,
-        positive: int,
+        target: int,
         loss: Loss,
         capacity: int,
         has_constant: bool,
@@ -341,20 +343,22 @@ class ClusterColumns(ActiveColumns):
         self.has_constant = has_constant
         self.n_columns = int(has_constant)
         self.total_weight = design.total_weight
-        totals = design.class_totals
-        self._label_weights = np.array([np.delete(totals, positive).sum(), totals[positive]])
         self._design = design
         self.number = next(design.numbers)
         weakref.finalize(self, design.dead.append, self.number)
         #: Changes not yet sent to the workers.
-        self.changes = [Change("make", (positive, loss, capacity, has_constant, n_outputs))]
-        # Norms and gradients at zero; for the constant, one row per label represents all.
-        slopes = loss.gradient(LABELS, np.zeros(2))
-        slope = self._label_weights @ slopes / self.total_weight
-        self._properties: Array = np.array([[1.0], [slope]])[:, : self.n_columns]
+        self.changes = [Change("make", (target, loss, capacity, has_constant, n_outputs))]
+        #: Norms and gradients at zero.
+        self._properties: Array = np.empty((2, 0))
 
     def start(self) -> Start:
-        return start_of(self.loss, LABELS, self._label_weights, self.has_constant)
+        """Return the start for a summary of the targets: of labels, an exact one."""
+        y, weights = map(np.concatenate, self._design.at([Point(self, 0, np.zeros(0))], "targets"))
+        return start_of(self.loss, y, weights, self.has_constant)
+
+    def narrow(self, loss: Loss) -> None:
+        super().narrow(loss)
+        self.changes.append(Change("narrow", (loss,)))
 
     @property
     def norms(self) -> Array:
@@ -387,6 +391,7 @@ class ClusterColumns(ActiveColumns):
         """Store the properties of new columns."""
         new = np.vstack([np.sqrt(squares), gradient])
         self._properties = np.hstack([self._properties, new])
+        self._properties[0, : self.has_constant] = 1.0
         self.changes = []
 
     def expand(self, point: Point, subset: Sequence[int] | None = None) -> Expansion:

@@ -285,7 +285,6 @@ class ClusterRows(FitRows):
             partial(train.ask, "ends"),
             partial(train.ask, "zeros"),
         )
-        totals = train.ask("class_totals", len(self.task.classes))
         train.workers.round(
             "attach",
             train.dataset_id,
@@ -302,14 +301,12 @@ class ClusterRows(FitRows):
             dictionary=dictionary,
             moments=moments,
             standardize=settings.standardize,
-            class_totals=totals * self.task.per_class,
             is_sparse=self._table_columns is None,
         )
-        n_classes = len(self.task.classes)
         layout = Layout(
             design=design,
             task=self.task,
-            targets=[1] if n_classes == 2 else range(n_classes),
+            targets=range(self.task.n_outputs),
             view=View(
                 dictionary,
                 design.scale,

@@ -28,7 +28,7 @@ from fcgboost.arrays import (
 from fcgboost.backends.cluster.sums import Pieces
 from fcgboost.backends.growth import HostRows, WeightSummary, quantize
 from fcgboost.clipping import Limits, extreme_values, zeros_in
-from fcgboost.designs.base import ActiveColumns, Array, Point, Sums
+from fcgboost.designs.base import ActiveColumns, Array, Point, Residuals, Sums
 from fcgboost.designs.columns import RowColumns
 from fcgboost.designs.devices import HostDevice
 from fcgboost.designs.leaves import LeafColumns
@@ -46,6 +46,9 @@ from fcgboost.tables.pairs import Pair
 from fcgboost.training.dataset import DataSet, Labelled
 from fcgboost.training.tasks import Task
 from fcgboost.training.validation import Validator, make_validator
+
+# As many means of neighbours tell the quantiles of a partition's targets.
+_MOST_TARGETS = 1 << 12
 
 
 class HashSplit(NamedTuple):
@@ -188,6 +191,7 @@ class Partition:
         data = self._laid.within(limits)
         dictionary.check_rows(data.X)
         weights = task.weights(data.target, data.weights)
+        self._targets = task.targets(data.target)
         options = (standardize, budget, n_threads)
         self._laid = replace(data, weights=weights)
         self._data = self._laid
@@ -244,13 +248,12 @@ class Partition:
         first = self._columns[number].n_columns if number in self._columns else 0
         for verb, args in changes:
             if verb == "make":
-                positive, *options = args
-                target = np.where(self._laid.strata == positive, 1.0, -1.0)
-                self._columns[number] = self._design.columns(target, *options)
-                # The client knows the properties of the constant.
-                first = self._columns[number].n_columns
+                output, *options = args
+                self._columns[number] = self._design.columns(self._targets[output], *options)
             elif verb == "append":
                 self._columns[number].append(*self._with_codes(*args))
+            elif verb == "narrow":
+                self._columns[number].narrow(*args)
             else:
                 self._columns[number].drop(*args)
                 first -= 1
@@ -268,6 +271,18 @@ class Partition:
         n_leaves = len(self._design.trees.leaf_values(atom))
         tree: Forest = self._design.tree(codes, n_leaves)
         return tree
+
+    def targets(self, points: Sequence[Point]) -> tuple[list[Array], list[Array]]:
+        """Return the targets and their weights, many targets as means of neighbours."""
+        (point,) = points
+        assert isinstance(point.columns, RowColumns)
+        y, weights = point.columns.targets()
+        if len(y) <= _MOST_TARGETS:
+            return [y], [weights]
+        order = np.argsort(y)
+        starts = len(y) * np.arange(_MOST_TARGETS) // _MOST_TARGETS
+        totals = np.add.reduceat(weights[order], starts)
+        return [np.add.reduceat((weights * y)[order], starts) / totals], [totals]
 
     def expand(
         self,
@@ -331,8 +346,17 @@ class Partition:
         self._codes, clash = codes_of(bins, self._laid.X)
         return [clash], WeightSummary.of(self._laid.weights)
 
-    def size(self, points: Sequence[Point]) -> float:
-        return float(np.abs(self._design.residuals(points).matrix).sum())
+    def size(self, points: Sequence[Point]) -> tuple[float, WeightSummary]:
+        """Return the sum of absolute residuals, and the weights with which a tree grows."""
+        residuals = self._design.residuals(points)
+        weights = self._tree_weights(residuals)
+        return float(np.abs(residuals.matrix).sum()), WeightSummary.of(weights)
+
+    def _tree_weights(self, residuals: Residuals) -> Array:
+        (point,) = residuals.points
+        if point.columns.loss.is_even:
+            return self._laid.weights
+        return np.ascontiguousarray(residuals.weights[:, 0])
 
     def start_tree(
         self,
@@ -342,8 +366,9 @@ class Partition:
         unit: float,
     ) -> None:
         """Put all rows at the root of the tree of an output."""
-        residual = self._design.residuals(points).matrix[:, 0]
-        weights = self._laid.weights
+        residuals = self._design.residuals(points)
+        residual = residuals.matrix[:, 0]
+        weights = self._tree_weights(residuals)
         is_light = weights < unit
         if is_light.any():
             # Among very many rows: a unit or nothing at random, instead of nothing.

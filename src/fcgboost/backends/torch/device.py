@@ -88,9 +88,9 @@ class TorchDevice(HostDevice):
         return DeviceForest(n_rows, self)
 
     def grower(
-        self, trees: TreeDictionary, rows: Tensor, weights: Tensor
+        self, trees: TreeDictionary, rows: Tensor, weights: Tensor | None
     ) -> DeviceGrower | HostGrower:
-        if self.kernels is None:
+        if self.kernels is None or weights is None:
             return HostGrower(trees, rows)
         return DeviceGrower(
             trees,
