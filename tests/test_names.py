@@ -36,7 +36,7 @@ def test_a_part_is_taken_as_it_is(parameter):
 @pytest.mark.parametrize("value", ["no such name", None, 3, object])
 def test_what_is_neither_a_name_nor_a_part_is_refused_with_the_names(parameter, value):
     name = next(iter(NAMES[parameter]))
-    with pytest.raises(ValueError, match=f"{parameter} must be one of .*{name}"):
+    with pytest.raises(ValueError, match=f"{parameter.split()[-1]} must be one of .*{name}"):
         make_part(parameter, value)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Literal, Self
 
 import numpy as np
 
@@ -50,25 +50,33 @@ class HeldOutErrors:
         errors, totals = zip(*kept, strict=True)
         return cls(errors, totals, are_folds)
 
+    @property
+    def total(self) -> float:
+        """The weight of all rows."""
+        return sum(float(totals[-1]) for totals in self.totals)
+
     def needed(self, alpha: float) -> float:
         """Return the weight of rows that have no larger errors: (1 - alpha) (n + 1)."""
-        return (1.0 - alpha) * (1.0 + sum(float(totals[-1]) for totals in self.totals))
+        return (1.0 - alpha) * (self.total + 1.0)
 
-    def weight_below(self, bounds: Sequence[Array], side: str = "left") -> Array:
+    def weight_below(
+        self, bounds: Sequence[Array], side: Literal["left", "right"] = "left"
+    ) -> Array:
         """Return the weight of the rows whose errors are below bounds, given for each part."""
-        weights = [
-            np.append(0.0, totals)[np.searchsorted(errors, bound, side)]  # type: ignore[call-overload]
-            for errors, totals, bound in zip(self.errors, self.totals, bounds, strict=True)
-        ]
-        return np.asarray(sum(weights))
+        below = np.zeros(bounds[0].shape)
+        for errors, totals, bound in zip(self.errors, self.totals, bounds, strict=True):
+            counts = np.searchsorted(errors, bound, side)
+            below += np.append(0.0, totals)[counts]
+        return below
 
     def farthest(self, centres: Sequence[Array], alpha: float) -> Array:
         """Return the least numbers that enough rows' centres plus errors do not exceed."""
         needed = self.needed(alpha)
-        if sum(float(totals[-1]) for totals in self.totals) < needed:
+        if self.total < needed:
             return np.full(len(centres[0]), math.inf)
+        ends = [centre + errors[-1] for centre, errors in zip(centres, self.errors, strict=True)]
         low = np.min(centres, axis=0)
-        high = np.max([c + e[-1] for c, e in zip(centres, self.errors, strict=True)], axis=0)
+        high = np.max(ends, axis=0)
         for _ in range(_N_HALVINGS):
             middle = low + (high - low) / 2.0
             gaps = [middle - centre for centre in centres]
@@ -80,7 +88,8 @@ class HeldOutErrors:
     def interval(self, centres: Sequence[Array], alpha: float) -> Array:
         """Return lower and upper ends for the predictions of each part's members."""
         low = -self.farthest([-centre for centre in centres], alpha)
-        return np.column_stack([low, self.farthest(centres, alpha)])
+        high = self.farthest(centres, alpha)
+        return np.column_stack([low, high])
 
     def classes(self, decisions: Sequence[Array], alpha: float) -> Flags:
         """Return which classes are in the sets, for the decision values of each part's members."""

@@ -85,7 +85,7 @@ class Loss(Part):
     def stiffness(self, y: Array, f: Array, gradient: Array) -> Array:
         """Return what stands for half the curvature where atoms are scored and trees grow.
 
-        In units of half its bound, if there is one. By default 1 for rows with a gradient.
+        If that has a bound, in its units. By default 1 for rows with a gradient.
         """
         return _where(gradient != 0.0, 1.0, 0.0)
 
@@ -122,6 +122,8 @@ class SmoothLoss(CurvedLoss):
     """A loss of bounded curvature, so that its gradient is Lipschitz continuous."""
 
     curvature_bound: float
+    # Where a loss is linear, atoms would seem to gain without end by the curvature itself.
+    stiffness = Loss.stiffness
 
 
 class ProximalLoss(Loss):
@@ -177,7 +179,6 @@ class SquaredHinge(SmoothLoss, MarginLoss, ProximalLoss, ProbabilityLoss):
     """
 
     curvature_bound = 2.0
-    stiffness = Loss.stiffness
 
     def value(self, y: Array, f: Array) -> Array:
         return _shortfall(y, f) ** 2
@@ -222,6 +223,9 @@ class Square(SmoothLoss, ProximalLoss, ProbabilityLoss):
     def curvature(self, y: Array, f: Array) -> Array:
         return 2.0 + 0.0 * f
 
+    def stiffness(self, y: Array, f: Array, gradient: Array) -> Array:
+        return 1.0 + 0.0 * f
+
     def prox(self, y: Array, z: Array, tau: float) -> Array:
         return (2.0 * y + tau * z) / (2.0 + tau)
 
@@ -249,7 +253,6 @@ class ModifiedHuber(SmoothLoss, MarginLoss, ProximalLoss, ProbabilityLoss):
     """
 
     curvature_bound = 2.0
-    stiffness = Loss.stiffness
 
     threshold: float = 2.0
 

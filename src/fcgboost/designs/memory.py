@@ -281,14 +281,11 @@ class MemoryDesign(Design):
         )
 
     def residuals(self, points: Sequence[Point]) -> Residuals:
-        vectors = []
-        weights = []
+        pairs = []
         for point in points:
             assert isinstance(point.columns, RowColumns)
-            residual, of_rows = point.columns.residual(point)
-            vectors.append(residual)
-            weights.append(of_rows)
-        return Residuals(points, self._side_by_side(vectors), self._side_by_side(weights))
+            pairs.append(point.columns.residual(point))
+        return Residuals(points, *map(self._side_by_side, zip(*pairs, strict=True)))
 
     def _side_by_side(self, vectors: Sequence[Matrix]) -> Matrix:
         # Contiguous vectors make sums over the rows several times faster.

@@ -68,7 +68,8 @@ class TreeDictionary(GrownDictionary):
 
     A split maximises S_l^2 / (n_l + s) + S_r^2 / (n_r + s), where S and n are the sums of residuals
     and weights of each side, over the rows that have a residual (over all rows if leaves are
-    corrected), and s is the smoothing. Missing values go to the better side, or to the larger one
+    corrected), and s is the smoothing. With a Poisson loss rows weigh as much as the loss is
+    curved there. Missing values go to the better side, or to the larger one
     if there were none. Categories are ordered by their smoothed mean residuals; the first ones go
     left. The value of a leaf is S / (n + s), scaled so that the largest is the peak.
 

@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from numbers import Real
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -244,7 +244,11 @@ def resolve(estimator: BaseEstimator, has_validation_data: bool) -> Settings:
     is_corrective = isinstance(scheme, FullyCorrective)
     cv = _cross_validation(estimator, preset, is_corrective, has_validation_data)
     parameters = _OF_NUMBERS | estimator.get_params(deep=False)
-    _check_probabilities(parameters)
+    _check_probabilities(
+        parameters["link"],
+        parameters["label_noise"],
+        parameters.get("class_weight"),
+    )
     return Settings(
         **{name: parameters[name] for name in _GIVEN},
         task=task,
@@ -442,12 +446,11 @@ def _snapshot(value: object) -> object:
     return value
 
 
-def _check_probabilities(parameters: dict[str, Any]) -> None:
-    check_word("link", parameters["link"], ("auto", "theory", "power"))
-    noise = parameters["label_noise"]
+def _check_probabilities(link: object, noise: object, class_weight: object) -> None:
+    check_word("link", link, ("auto", "theory", "power"))
     if isinstance(noise, str):
         check_word("label_noise (None, 'estimate' or a matrix)", noise, ("estimate",))
-    if noise is not None and parameters["class_weight"] is not None:
+    if noise is not None and class_weight is not None:
         raise ValueError(
             "label_noise turns probabilities of labels into those of true classes, but "
             "class_weight changes both: set one of them to None."

@@ -174,9 +174,10 @@ class Task(ABC):
     def risk(self, held_out: Sequence[HeldOut]) -> float:
         """Return the mean loss of held-out rows, over rows and outputs."""
         decision, target, weights = (np.concatenate(part) for part in zip(*held_out, strict=True))
-        pairs = zip(self.targets(target), self.standard(decision).T, strict=True)
         loss = self.loss.narrowed(_SHARP)
-        risks = [weights @ loss.value(y, f) for y, f in pairs]
+        targets = self.targets(target)
+        values = self.standard(decision).T
+        risks = [weights @ loss.value(y, f) for y, f in zip(targets, values, strict=True)]
         return float(np.mean(risks) / weights.sum())
 
 
@@ -205,7 +206,8 @@ class Classification(Task):
 
     def learned(self, target: Target, weights: Array) -> Self:
         totals = np.bincount(target, weights, len(self.classes)).astype(np.float64)
-        return replace(self, per_class=class_weights(self.class_weight, self.classes, totals))
+        per_class = class_weights(self.class_weight, self.classes, totals)
+        return replace(self, per_class=per_class)
 
     def example(self) -> tuple[BaseEstimator, ClassLabels]:
         y = np.array([0, 1])
@@ -248,7 +250,8 @@ class Classification(Task):
     def errors(self, held_out: HeldOut) -> tuple[Array, Array]:
         codes = held_out.target
         weights = held_out.weights / self.per_class[codes]
-        return error_of(held_out.decision, codes), weights
+        errors = error_of(held_out.decision, codes)
+        return errors, weights
 
     def labels(self, target: Target) -> ClassLabels:
         return np.asarray(self.classes[target])
@@ -260,7 +263,7 @@ class Classification(Task):
         return np.searchsorted(self.classes, task.classes)[target]
 
     def precomputed(self, decision: Array, link: PowerLink | None) -> BaseEstimator:
-        values = decision[:, 0] if len(self.classes) == 2 else decision
+        values = decision[:, 0] if self.n_outputs == 1 else decision
         return PrecomputedClassifier(
             self.loss,
             self.classes,
@@ -311,7 +314,8 @@ class Classification(Task):
         target: Target,
         weights: Array,
     ) -> float:
-        return self.sums(target, weights)(decision) / float(weights.sum())
+        hits = self.sums(target, weights)
+        return hits(decision) / float(weights.sum())
 
     def standard_error(self, score: float, weight: float) -> float:
         """Take the score as a frequency if possible."""
@@ -386,7 +390,8 @@ class Regression(Task):
 
     def errors(self, held_out: HeldOut) -> tuple[Array, Array]:
         predicted = self.loss.inverse_link(held_out.decision[:, 0])
-        return np.abs(held_out.target - predicted), held_out.weights
+        errors = np.abs(held_out.target - predicted)
+        return errors, held_out.weights
 
     def labels(self, target: Target) -> ClassLabels:
         return target
@@ -441,7 +446,9 @@ class Regression(Task):
         """Return R^2, of standard units, whose squares neither overflow nor vanish."""
         y = self.standard(target)
         f = self.loss.inverse_link(self.standard(decision[:, 0]))
-        return float(r2_score(y, f, sample_weight=weights)) if len(y) > 1 else math.nan
+        if len(y) < 2:
+            return math.nan
+        return float(r2_score(y, f, sample_weight=weights))
 
     def standard_error(self, score: float, weight: float) -> float:
         """Take what the score lacks of the best, 0 or 1, as the mean of squares of errors."""

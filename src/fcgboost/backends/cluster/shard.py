@@ -279,8 +279,9 @@ class Partition:
     def targets(self, points: Sequence[Point]) -> tuple[list[Array], list[Array]]:
         """Return the targets and their weights, many targets as means of neighbours."""
         (point,) = points
-        assert isinstance(point.columns, RowColumns)
-        return _few(*point.columns.targets())
+        columns = point.columns
+        assert isinstance(columns, RowColumns)
+        return _few(*columns.targets())
 
     def expand(
         self,
@@ -347,14 +348,16 @@ class Partition:
     def size(self, points: Sequence[Point]) -> tuple[float, WeightSummary]:
         """Return the sum of absolute residuals, and the weights with which a tree grows."""
         residuals = self._design.residuals(points)
+        total = np.abs(residuals.matrix).sum()
         weights = self._tree_weights(residuals)
-        return float(np.abs(residuals.matrix).sum()), WeightSummary.of(weights)
+        return float(total), WeightSummary.of(weights)
 
     def _tree_weights(self, residuals: Residuals) -> Array:
         (point,) = residuals.points
         if point.columns.loss.is_even:
             return self._laid.weights
-        return np.ascontiguousarray(residuals.weights[:, 0])
+        weights = residuals.weights[:, 0]
+        return np.ascontiguousarray(weights)
 
     def start_tree(
         self,
