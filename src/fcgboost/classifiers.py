@@ -83,8 +83,9 @@ class ClassifierPredictions(ClassifierMixin, BaseFCGBoost):
         """Return which classes may be true of each row, by the errors of held-out rows.
 
         The sets hold the label with probability about 1 - alpha over rows like those of the fit, at
-        least 1 - 2 alpha where members of folds are averaged (CV+; Romano, Sesia and Candes 2020).
-        That ridge, steps and weights are chosen on the same rows is not in the theory. Sets may be
+        least 1 - 2 alpha where members of folds are averaged (CV+; Romano, Sesia and Candes 2020),
+        as by "auto". Nothing is promised for a setting that was fitted again to all rows. That
+        ridge, steps and weights are chosen on the same rows is not in the theory. Sets may be
         empty. Labels are those given, whatever `label_noise` is.
 
         Parameters

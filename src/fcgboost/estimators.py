@@ -51,13 +51,14 @@ def documented(cls: C) -> C:
     if cls.__doc__ is None:  # with python -OO
         return cls
     text = cleandoc(cls.__doc__)
-    names = [field.name for field in fields(cls)]
+    shared_text = cleandoc(_Parameters.__doc__ or "")
+    parameters = [field.name for field in fields(cls)]
     for title in ("Parameters", "Attributes"):
-        shared = _entries(cleandoc(_Parameters.__doc__ or ""), title)
         own = _entries(text, title)
+        shared = _entries(shared_text, title)
         entries = own | shared | own
-        order = names if title == "Parameters" else list(entries)
-        body = "".join(entries[name] for name in order)
+        names = parameters if title == "Parameters" else list(entries)
+        body = "".join(entries[name] for name in names)
         text = text.replace("".join(own.values()), body)
     cls.__doc__ = text
     return cls
@@ -65,10 +66,15 @@ def documented(cls: C) -> C:
 
 def _entries(text: str, title: str) -> dict[str, str]:
     """Return the entries of a section of a docstring by their names."""
-    _, section = text.split(f"{title}\n{'-' * len(title)}\n")
+    underline = "-" * len(title)
+    _, section = text.split(f"{title}\n{underline}\n")
     section = re.split(r"^$\n(?=\S)", section, maxsplit=1, flags=re.MULTILINE)[0]
-    entries = re.split(r"^(?=\S)", section, flags=re.MULTILINE)
-    return {entry.split(" :")[0]: entry.rstrip() + "\n" for entry in entries if entry}
+    entries = {}
+    for entry in re.split(r"^(?=\S)", section, flags=re.MULTILINE):
+        name = entry.split(" :")[0]
+        entries[name] = entry.rstrip() + "\n"
+    entries.pop("")
+    return entries
 
 
 @dataclass(eq=False, repr=False)

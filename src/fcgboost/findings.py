@@ -95,8 +95,8 @@ def find_quantity(labels: ClassLabels, n_rows: int) -> list[Finding]:
     return [
         Finding(
             "quantity",
-            f"The target has {n:,} different numbers, so it looks like a quantity. fcgboost "
-            "predicts classes: cut it into a few first.",
+            f"The target has {n:,} different numbers, so it looks like a quantity: use "
+            "FCGBoostRegressor, or cut it into a few classes first.",
         )
     ]
 

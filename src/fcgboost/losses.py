@@ -75,8 +75,9 @@ class Loss(Part):
         size = float(abs(y).max()) or 1.0
         ratios = y / size
         centre = float(np.average(ratios, weights=weights)) if is_centred else 0.0
-        deviation = float(np.average((ratios - centre) ** 2, weights=weights)) ** 0.5
-        return size * centre, size * deviation
+        squares = (ratios - centre) ** 2
+        variance = float(np.average(squares, weights=weights))
+        return size * centre, size * variance**0.5
 
     def narrowed(self, objective: float) -> Loss:
         """Return the loss with which a path goes on from an objective."""
@@ -164,7 +165,8 @@ def _mean(y: Array, weights: Array) -> float:
 def _median(y: Array, weights: Array) -> float:
     order = np.argsort(y)
     totals = np.cumsum(weights[order])
-    return float(y[order[np.searchsorted(totals, totals[-1] / 2.0)]])
+    middle = order[np.searchsorted(totals, totals[-1] / 2.0)]
+    return float(y[middle])
 
 
 def _positive_share(y: Array, weights: Array) -> float:
@@ -386,9 +388,12 @@ class BentLoss(SmoothLoss):
         """Return the median and the median deviation, or where that is 0 the mean deviation."""
         centre = _median(y, weights) if is_centred else 0.0
         gaps = abs(y - centre)
-        return centre, _median(gaps, weights) or float(gaps.max()) * float(
-            np.average(gaps / (gaps.max() or 1.0), weights=weights)
-        )
+        median = _median(gaps, weights)
+        if median > 0.0:
+            return centre, median
+        size = float(gaps.max()) or 1.0
+        mean = float(np.average(gaps / size, weights=weights))
+        return centre, size * mean
 
     def initial(self, y: Array, weights: Array) -> float:
         bend = self.shape.bend

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -352,7 +352,7 @@ class BaseFCGBoost(BaseEstimator, ABC):
 
     def _by_fold(self, X: Rows, alpha: float) -> tuple[HeldOutErrors, list[Array]]:
         """Return the errors of held-out rows, and what the members of each fold decide."""
-        members = self._fitted()
+        members: Sequence[Member] = self._fitted()
         checks.check_number(
             "alpha",
             alpha,
@@ -367,14 +367,12 @@ class BaseFCGBoost(BaseEstimator, ABC):
                 "There are no errors of held-out rows to tell how far off predictions are: fit "
                 "with cv, for example cv=5, or with X_val and y_val."
             )
-        X = checks.to_host(checks.check_rows(self, X))
-        n_folds = len(errors.errors)
-        parts = (
-            [of_fold(members, fold, n_folds) for fold in range(n_folds)]
-            if errors.are_folds
-            else [members]
-        )
-        return errors, [decision_of(part, X, self.n_jobs) for part in parts]
+        rows = checks.to_host(checks.check_rows(self, X))
+        parts = [members]
+        if errors.are_folds:
+            n_folds = len(errors.errors)
+            parts = [of_fold(members, fold, n_folds) for fold in range(n_folds)]
+        return errors, [decision_of(part, rows, self.n_jobs) for part in parts]
 
     def _has_path(self) -> bool:
         return all(member.has_path for member in self._fitted())

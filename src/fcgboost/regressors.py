@@ -45,8 +45,9 @@ class RegressorPredictions(RegressorMixin, BaseFCGBoost):
 
         The intervals hold y with probability about 1 - alpha over rows like those of the fit, at
         least 1 - 2 alpha where members of folds are averaged (CV+; Barber, Candes, Ramdas and
-        Tibshirani 2021). That ridge, steps and weights are chosen on the same rows is not in the
-        theory. Ends are infinite where there are fewer than 1 / alpha - 1 rows.
+        Tibshirani 2021), as by "auto". Nothing is promised for a setting that was fitted again to
+        all rows. That ridge, steps and weights are chosen on the same rows is not in the theory.
+        Ends are infinite where there are fewer than 1 / alpha - 1 rows.
 
         Parameters
         ----------

@@ -95,16 +95,14 @@ class Trace(Sequence[Step]):
         """Return the path of shift + scale f for that of f; the objectives stay those of f."""
         # Steps share the arrays of leaves that none of them has corrected.
         leaves = {id(values): scale * values for step in self.steps for values in step.leaves}
-        steps = [
-            replace(
-                step,
-                coef=step.coef if step.leaves else scale * step.coef,
-                intercept=shift + scale * step.intercept,
-                leaves=tuple(leaves[id(values)] for values in step.leaves),
-            )
-            for step in self.steps
-        ]
-        return replace(self, steps=tuple(steps), start=shift + scale * self.start)
+        steps = []
+        for step in self.steps:
+            coef = step.coef if step.leaves else scale * step.coef
+            intercept = shift + scale * step.intercept
+            values = tuple(leaves[id(of_tree)] for of_tree in step.leaves)
+            steps.append(replace(step, coef=coef, intercept=intercept, leaves=values))
+        start = shift + scale * self.start
+        return replace(self, steps=tuple(steps), start=start)
 
     def model(
         self,

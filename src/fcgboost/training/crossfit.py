@@ -174,7 +174,8 @@ def cross_fit(
             break
         if not is_settled and judged_weight(trials[0]) >= _ENOUGH_WEIGHT:
             is_settled = True
-            weights = blend([_Round.of(of_kind, rows) for of_kind in trials], rows.task)
+            rounds = [_Round.of(of_kind, rows) for of_kind in trials]
+            weights = blend(rounds, rows.task)
             running = [kind for kind in running if weights[kind] > 0.0]
             given_up = [kind for kind in range(len(kinds)) if kind not in running]
             for kind in given_up:

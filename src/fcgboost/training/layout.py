@@ -79,7 +79,11 @@ def judge_of(
         data = rows()
         X = device.put(data.X) if device.is_torch else data.X
         decision = decision_of([member], X, n_threads)
-        return HeldOut(to_numpy(decision), data.target, task.weights(data.target, data.weights))
+        return HeldOut(
+            to_numpy(decision),
+            target=data.target,
+            weights=task.weights(data.target, data.weights),
+        )
 
     return Judge(weight, predicted)
 

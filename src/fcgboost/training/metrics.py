@@ -22,7 +22,13 @@ def try_metrics(settings: Settings, data: Data) -> None:
     link = PowerLink(1.0, 1.0) if settings.link == "power" else None
     for rows in _scored_parts(settings, data).values():
         shape = (len(rows.weights), data.task.n_outputs)
-        _metrics_of(settings, data, rows, link)(data.task.in_units(np.zeros(shape)))
+        score = _metrics_of(
+            settings,
+            data,
+            rows,
+            link,
+        )
+        score(data.task.in_units(np.zeros(shape)))
 
 
 def with_metrics(member: Member, layout: MemoryLayout, link: PowerLink | None) -> Member:

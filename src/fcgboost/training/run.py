@@ -241,7 +241,8 @@ class Job:
         """Return the errors of held-out rows, if there are any."""
         if not held_out:
             return None
-        return HeldOutErrors.of(list(map(self.rows.task.errors, held_out)), are_folds)
+        errors = [self.rows.task.errors(part) for part in held_out]
+        return HeldOutErrors.of(errors, are_folds)
 
     def _corrected(
         self, attributes: dict[str, object], held_out: Callable[[], Sequence[HeldOut]]
@@ -357,7 +358,13 @@ class Job:
         task = self.rows.task
         if self.settings.scoring is None:
             return task.score(decision, data.target, data.weights)
-        return held_out_score(self.settings.scoring, data, task, link)(decision)
+        score = held_out_score(
+            self.settings.scoring,
+            data,
+            task,
+            link,
+        )
+        return score(decision)
 
 
 def prepare(

@@ -280,7 +280,8 @@ class Classification(Task):
     ) -> tuple[Array, Array]:
         n = len(self.classes)
         sums = np.bincount(bins * n + target, weights, n_bins * n)
-        return sums.reshape(n_bins, n).astype(np.float64), np.zeros(n)
+        excess = np.zeros(n)
+        return sums.reshape(n_bins, n).astype(np.float64), excess
 
     def row_scores(
         self,
@@ -420,7 +421,8 @@ class Regression(Task):
         totals = np.bincount(bins, weights, n_bins)
         firsts = np.bincount(bins, weights * z, n_bins)
         excess = float(weights @ (z * z - z))
-        return np.column_stack([totals - firsts, firsts]), np.full(2, excess)
+        sums = np.column_stack([totals - firsts, firsts])
+        return sums, np.full(2, excess)
 
     def row_scores(
         self,
@@ -433,7 +435,8 @@ class Regression(Task):
         loss = self.loss.narrowed(_SHARP)
 
         def sums(values: Array, rows: slice) -> float:
-            return -float(counts[rows] @ loss.value(z[rows], values[rows, 0]))
+            losses = loss.value(z[rows], values[rows, 0])
+            return -float(counts[rows] @ losses)
 
         return sums
 

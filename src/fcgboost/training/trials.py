@@ -175,8 +175,9 @@ def judged_weight(trials: Sequence[Trial]) -> float:
 
 def _slack(trials: Sequence[Trial], score: float) -> float:
     """Return how far below a score is still equally good: a share of its standard error."""
-    first = trials[0]
-    return first.settings.slack * first.task.standard_error(score, judged_weight(trials))
+    weight = judged_weight(trials)
+    error = trials[0].task.standard_error(score, weight)
+    return trials[0].settings.slack * error
 
 
 def results_table(kinds: Sequence[Sequence[Trial]]) -> Mapping[str, Array]:
