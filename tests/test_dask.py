@@ -408,7 +408,7 @@ def test_workers_get_equal_shares_of_the_rows(client):
     table = make_table(TASK, *in_chunks(X, y, (40,) * 15), None)
     with client.as_current():
         shares = share_out(client, table.parts, list(find_workers(client)))
-    rows = [sum(len(r.codes) for r in client.gather([*some.values()])) for some in shares.values()]
+    rows = [sum(len(r.target) for r in client.gather([*some.values()])) for some in shares.values()]
     assert sorted(rows) == [280, 320]
 
 

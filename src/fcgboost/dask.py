@@ -280,10 +280,12 @@ def _squares(local: FCGBoostRegressor, rows: Labelled) -> Array:
     if weight == 0.0:
         return np.zeros(4)
     decision = decision_of(local.members_, rows.X)[:, 0]
+    predicted = local._loss_.inverse_link(decision)
     y = rows.target
     mean = rows.weights @ y / weight
-    squares = [rows.weights @ (y - f) ** 2 for f in (mean, local._loss_.inverse_link(decision))]
-    return np.array([weight, mean, *squares])
+    squares = rows.weights @ (y - mean) ** 2
+    errors = rows.weights @ (y - predicted) ** 2
+    return np.array([weight, mean, squares, errors])
 
 
 @with_advice
@@ -322,6 +324,7 @@ class DaskFCGBoostClassifier(_OnCluster, FCGBoostClassifier):
 
     def decision_function(self, X: Rows) -> Array | da.Array:
         """Return decision values; lazily for a Dask collection."""
+        self._fitted()
         n = len(self.classes_)
         shape = (0, n) if n > 2 else 0
         return self._lazily(
@@ -333,11 +336,13 @@ class DaskFCGBoostClassifier(_OnCluster, FCGBoostClassifier):
 
     def predict(self, X: Rows) -> ClassLabels | da.Array:
         """Return the predicted class of each row; lazily for a Dask collection."""
+        self._fitted()
         return self._lazily("predict", X, np.zeros(0, dtype=self.classes_.dtype))
 
     @if_probable
     def predict_proba(self, X: Rows) -> Array | da.Array:
         """Return class probabilities; lazily for a Dask collection."""
+        self._fitted()
         return self._lazily(
             "predict_proba",
             X,
