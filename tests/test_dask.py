@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.datasets import make_friedman1
 from sklearn.exceptions import NotFittedError
 
 pytest.importorskip("distributed")
@@ -16,12 +17,13 @@ pytest.importorskip("distributed")
 import dask.array as da
 import dask.dataframe as dd
 
-from fcgboost import FCGBoostClassifier, SampledCandidates, Status
+from fcgboost import FCGBoostClassifier, FCGBoostRegressor, SampledCandidates, Status
 from fcgboost.backends.dask.collections import make_table
 from fcgboost.backends.dask.workers import DaskWorkers, find_workers, share_out
-from fcgboost.dask import DaskFCGBoostClassifier
+from fcgboost.dask import DaskFCGBoostClassifier, DaskFCGBoostRegressor
+from fcgboost.losses import ProximalLoss
 from fcgboost.tables import inputs
-from tests.suites.clusters import cluster_of, in_chunks, noisy
+from tests.suites.clusters import TASK, cluster_of, in_chunks, noisy
 
 pytestmark = [
     pytest.mark.extras,
@@ -133,6 +135,82 @@ def test_the_default_of_many_rows_is_that_of_memory(client):
     lazy = there.predict_proba(rows[[*columns]]).compute(scheduler=client)
     np.testing.assert_allclose(lazy, here.predict_proba(known), rtol=0, atol=1e-9)
     assert there.score(rows[[*columns]], rows["label"]) == here.score(known, label)
+
+
+@pytest.mark.parametrize(
+    ("loss", "dictionary"),
+    [
+        *(("squared_error", "gauss"), ("squared_error", "auto"), ("squared_error", "tree")),
+        *(("huber", "gauss"), ("quantile", "gauss"), ("poisson", "gauss"), ("poisson", "auto")),
+    ],
+)
+def test_a_regressor_is_that_of_memory(client, loss, dictionary):
+    X, y = make_friedman1(600, random_state=0)
+    y = np.round(y) if loss == "poisson" else 1e3 + y
+    parameters = {"loss": loss, "max_iter": 9, "random_state": 0}
+    here = FCGBoostRegressor(dictionary, **parameters).fit(X, y)
+    there = DaskFCGBoostRegressor(dictionary, client=client, **parameters)
+    dX, dy = in_chunks(X, y, (150, 0, 440, 10))
+    there.fit(dX, dy)
+    assert there.n_iter_ == here.n_iter_
+    lazy = there.predict(dX).compute(scheduler=client)
+    np.testing.assert_allclose(lazy, here.predict(X), rtol=0, atol=1e-5 * np.std(y))
+    assert there.score(dX, dy) == pytest.approx(here.score(X, y), rel=1e-6)
+    if dictionary == "auto":
+        interval = there.predict_interval(X[:5], 0.2)
+        np.testing.assert_allclose(interval, here.predict_interval(X[:5], 0.2), atol=1e-3)
+
+
+def test_a_regressor_takes_frames_validation_data_and_weights(client):
+    X, y = make_friedman1(400, random_state=0)
+    frame = (
+        pd.DataFrame(X)
+        .add_prefix("x")
+        .assign(town=np.where(X[:, 0] > 0.5, "a", "b"), y=y, weight=np.arange(400) % 3)
+    )
+    names = [name for name in frame if name not in ("y", "weight")]
+    train, test = frame[:300], frame[300:]
+    here = FCGBoostRegressor("relu", max_iter=6, random_state=0).fit(
+        train[names], train["y"], train["weight"], X_val=test[names], y_val=test["y"]
+    )
+    known, other = dd.from_pandas(train, npartitions=3), dd.from_pandas(test, npartitions=2)
+    there = DaskFCGBoostRegressor("relu", client=client, max_iter=6, random_state=0).fit(
+        known[names], known["y"], known["weight"], X_val=other[names], y_val=other["y"]
+    )
+    assert_allclose = np.testing.assert_allclose
+    assert_allclose(there.trace_.scores, here.trace_.scores, rtol=1e-9)
+    lazy = there.predict(other[names])
+    assert lazy.name == "predict"
+    assert_allclose(lazy.compute(scheduler=client), here.predict(test[names]), rtol=1e-9)
+    score = there.score(known[names], known["y"], known["weight"])
+    assert score == pytest.approx(here.score(train[names], train["y"], train["weight"]))
+    assert type(there.to_local()) is FCGBoostRegressor
+
+
+def test_what_a_cluster_cannot_do_for_numbers_is_said(client):
+    dX, dy = in_chunks(*make_friedman1(90, random_state=0), (45, 45))
+    with pytest.raises(ValueError, match="not supported on a Dask cluster, where losses must be"):
+        DaskFCGBoostRegressor(client=client, loss=Slope(), solver="admm", dictionary="relu").fit(
+            dX, dy
+        )
+    with pytest.raises(ValueError, match="partition 0 of the data: y has numbers below 0"):
+        DaskFCGBoostRegressor(client=client, loss="poisson").fit(dX, dy - 20.0)
+
+
+class Slope(ProximalLoss):
+    """The absolute error without a curvature."""
+
+    def value(self, y, f):
+        return abs(y - f)
+
+    def gradient(self, y, f):
+        return np.sign(f - y)
+
+    def prox(self, y, z, tau):
+        return y + np.sign(z - y) * np.maximum(abs(z - y) - 1.0 / tau, 0.0)
+
+    def initial(self, y, weights):
+        return float(np.median(y))
 
 
 def test_infinite_values_are_refused_and_later_gaps_are_filled(client):
@@ -327,10 +405,10 @@ def test_no_message_is_as_long_as_the_data(client, n_classes, selection, monkeyp
 
 def test_workers_get_equal_shares_of_the_rows(client):
     X, y = noisy()
-    table = make_table(*in_chunks(X, y, (40,) * 15), None)
+    table = make_table(TASK, *in_chunks(X, y, (40,) * 15), None)
     with client.as_current():
         shares = share_out(client, table.parts, list(find_workers(client)))
-    rows = [sum(len(r.codes) for r in client.gather([*some.values()])) for some in shares.values()]
+    rows = [sum(len(r.target) for r in client.gather([*some.values()])) for some in shares.values()]
     assert sorted(rows) == [280, 320]
 
 

@@ -1,5 +1,6 @@
 """The regressor: what y may be, what its fits promise, and scikit-learn's checks."""
 
+import pickle
 import re
 import warnings
 from functools import lru_cache
@@ -9,9 +10,13 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn import config_context
+from sklearn.base import clone
 from sklearn.datasets import make_friedman1
 from sklearn.metrics import r2_score
-from sklearn.model_selection import GroupKFold, cross_validate
+from sklearn.model_selection import GridSearchCV, GroupKFold, cross_validate
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from fcgboost import FCGBoostClassifier, FCGBoostRegressor, Hinge, Huber, Status
@@ -333,6 +338,38 @@ def test_explanations_add_up() -> None:
 def test_it_works_in_cross_validation() -> None:
     found = cross_validate(make(max_iter=20), X, Y, cv=3)
     assert found["test_score"].min() > 0.6
+
+
+def test_it_survives_pickling_and_cloning() -> None:
+    model = make("auto", cv=2).fit(X, Y)
+    back = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(back.predict(X), model.predict(X))
+    np.testing.assert_array_equal(back.oof_prediction_, model.oof_prediction_)
+    np.testing.assert_array_equal(back.predict_interval(X, 0.2), model.predict_interval(X, 0.2))
+    twin = clone(back)
+    assert not hasattr(twin, "members_")
+    np.testing.assert_array_equal(twin.fit(X, Y).predict(X), model.predict(X))
+
+
+def test_weights_and_groups_are_routed() -> None:
+    weights = np.arange(len(Y)) % 3 + 1.0
+    groups = np.arange(len(Y)) % 6
+    seen = []
+
+    class Spy(FCGBoostRegressor):
+        def fit(self, X, y, sample_weight=None, *, groups=None):
+            seen.append((len(X), sample_weight, groups))
+            return super().fit(X, y, sample_weight, groups=groups)
+
+    with config_context(enable_metadata_routing=True):
+        spy = Spy("relu", cv=GroupKFold(2), max_iter=2)
+        spy.set_fit_request(sample_weight=True).set_score_request(sample_weight=True)
+        pipeline = make_pipeline(StandardScaler().set_fit_request(sample_weight=False), spy)
+        search = GridSearchCV(pipeline, {"spy__l2": [0.1, 0.2]}, cv=GroupKFold(3))
+        search.fit(X, Y, sample_weight=weights, groups=groups)
+    assert len(seen) == 7
+    assert all(n == len(given) for n, *both in seen for given in both)
+    np.testing.assert_array_equal(seen[-1][1:], [weights, groups])
 
 
 def test_docstrings_are_complete() -> None:

@@ -4,10 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
-from sklearn.datasets import load_digits, make_classification
+from sklearn.datasets import load_digits, make_classification, make_friedman1
 
 import fcgboost
-from fcgboost import FCGBoostClassifier
+from fcgboost import FCGBoostClassifier, FCGBoostRegressor
 from fcgboost.explanation import most_rows
 from tests.suites.averages import average_of, mixed_average, mixed_fits
 from tests.suites.shapley import check
@@ -37,6 +37,17 @@ def test_a_column_of_a_table_is_one_player(dictionary):
     assert not found.values[:, 4].any()
     total = found.base_values + found.values.sum(axis=1)
     np.testing.assert_allclose(total, classifier.decision_function(frame[:10]), atol=1e-12)
+
+
+@pytest.mark.parametrize("loss", ["squared_error", "poisson"])
+def test_contributions_to_numbers_add_up_before_the_inverse_link(loss):
+    X, y = make_friedman1(200, 7, random_state=0)
+    model = FCGBoostRegressor("auto", loss=loss, max_iter=4, cv=2, random_state=0).fit(X, y)
+    found = model.explain(X[:9])
+    assert found.values.shape == (9, 7)
+    total = model._loss_.inverse_link(found.base_values + found.values.sum(axis=1))
+    np.testing.assert_allclose(total, model.predict(X[:9]), rtol=1e-12)
+    assert set(np.argsort(model.feature_importances_)[2:]) == set(range(5))
 
 
 def test_sparse_rows_are_explained_as_dense_ones():

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from fcgboost import FCGBoostClassifier, load_model
+from fcgboost import FCGBoostClassifier, FCGBoostRegressor, load_model
 from fcgboost.datasets import make_customers
 from fcgboost.inspection import dictionary_name, encoding_of, kind_of
 from fcgboost.tables.inputs import Inputs
@@ -38,6 +38,14 @@ def test_influence_and_atoms_are_those_of_the_model(clf: FCGBoostClassifier) -> 
     [member] = facts["members"]
     assert [atom["coef"] for atom in member["atoms"]] == clf.atom_coef_.T.tolist()
     assert sum(facts["families"].values()) == facts["n_atoms"] == clf.n_atoms_
+
+
+def test_a_regressor_is_described_by_what_it_predicts() -> None:
+    table = make_customers(200, odd_cells=0.0, random_state=0)
+    y = table.pop("churned") == "yes"
+    description = FCGBoostRegressor("relu", max_iter=3).fit(table, 5.0 * y).describe()
+    assert str(description).startswith("A model with 3 ReLU atoms that predicts a number.\nLoss sq")
+    assert description.to_dict()["classes"] == []
 
 
 def test_printing_shows_the_largest_atoms_and_columns(clf: FCGBoostClassifier) -> None:

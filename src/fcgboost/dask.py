@@ -1,23 +1,24 @@
-"""The classifier on a Dask cluster; needs the extra ``fcgboost[dask]``."""
+"""The estimators on a Dask cluster; needs the extra ``fcgboost[dask]``."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from contextlib import closing
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import _check_feature_names
 
-from fcgboost.arrays import Array, ClassLabels, Labels, Rows, Weights
+from fcgboost.arrays import Array, ClassLabels, Labels, Matrix, Rows, Weights
 from fcgboost.backends.cluster.layout import check_supported, prepare
 from fcgboost.checks import takes_missing
 from fcgboost.classifiers import if_probable
-from fcgboost.estimators import FCGBoostClassifier
+from fcgboost.estimators import FCGBoostClassifier, FCGBoostRegressor
 from fcgboost.members import decision_of
-from fcgboost.names import advised, with_advice
-from fcgboost.prediction import all_or_nothing, fitted_attributes
-from fcgboost.training.callbacks import with_callbacks
+from fcgboost.names import with_advice
+from fcgboost.prediction import BaseFCGBoost, all_or_nothing, fitted_attributes
 from fcgboost.training.dataset import Labelled, table_columns_of
 from fcgboost.training.settings import resolve
 
@@ -47,75 +48,29 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-__all__ = ["DaskFCGBoostClassifier"]
+__all__ = ["DaskFCGBoostClassifier", "DaskFCGBoostRegressor"]
 
 
-@with_advice
 @dataclass(eq=False, repr=False)
-class DaskFCGBoostClassifier(FCGBoostClassifier):
-    """`FCGBoostClassifier` for rows on the workers of a Dask cluster.
+class _OnCluster(BaseFCGBoost):
+    """What the estimators on a cluster share; before the class of their fits in memory."""
 
-    Takes Dask arrays with whole rows in every chunk, and data frames. Rows stay on their workers; a
-    step sends candidates, their scores, and sums whose size does not depend on the number of rows.
-    The same data, partitions and seed give the same model bit by bit, with any number of workers;
-    after the loss of a worker they give the same model up to rounding. Where the same rows are
-    drawn and held out, it is that of `FCGBoostClassifier` up to rounding, which the search for
-    learned atoms magnifies: their decision values agree to about 1e-4, those of many steps to 1e-3.
-
-    Parameters
-    ----------
-    client : distributed.Client or None, default=None
-        The Dask client; None means the current one.
-    **parameters
-        The parameters of `FCGBoostClassifier`, with the same defaults. Only full correction by
-        Newton's method is supported, with `device` "cpu", accuracy as `scoring`, and neither
-        `metrics` nor `time_limit`. `n_jobs` is ignored: each worker uses all its threads.
-
-    Notes
-    -----
-    Rows are not divided into folds: ``dictionary="auto"`` means "fast", which holds one part out,
-    and `cv` is "auto" or None. `findings_` are about text, dates and ids only; row numbers stay.
-
-    If a worker is lost, its partitions are loaded again and the fit continues. If the client's
-    process is lost, so is the fit.
-    """
+    # The same estimator in memory.
+    _local: ClassVar[type[Any]]
 
     client: Client | None = field(default=None, kw_only=True)
 
-    @advised
-    @with_callbacks
-    def fit(
+    def _fit(
         self,
         X: Rows,
         y: Labels,
-        sample_weight: Weights = None,
+        sample_weight: Weights,
         *,
-        groups: Labels | None = None,
-        trusted: Labels | None = None,
-        X_val: Rows = None,
-        y_val: Labels | None = None,
-        sample_weight_val: Weights = None,
+        groups: ArrayLike | None,
+        validation: tuple[Rows, Labels | None, Weights],
+        trusted: ArrayLike | None = None,
     ) -> Self:
-        """Fit the classifier.
-
-        Parameters
-        ----------
-        X : dask array or dask data frame of shape (n_samples, n_features)
-            Chunks must hold whole rows. Text, categories, dates and missing values are read as in
-            memory.
-        y : dask array or dask series of shape (n_samples,)
-            The labels, in the partitions of X.
-        sample_weight : like y, default=None
-            Counts: a row of weight 2 is like two equal rows, one of weight 0 is left out.
-        groups, trusted : None
-            Not supported: there are no folds.
-        X_val, y_val, sample_weight_val : like X, y and sample_weight, default=None
-            Validation data, which judge members instead of a held-out part.
-
-        Returns
-        -------
-        self
-        """
+        X_val, y_val, sample_weight_val = validation
         with all_or_nothing(self) as twin:
             settings = resolve(twin, has_validation_data=X_val is not None)
             check_supported(settings, groups, trusted)
@@ -128,6 +83,7 @@ class DaskFCGBoostClassifier(FCGBoostClassifier):
                 client,
             )
             table = make_table(
+                settings.task,
                 X,
                 y,
                 sample_weight,
@@ -139,6 +95,7 @@ class DaskFCGBoostClassifier(FCGBoostClassifier):
                 if X_val is None or y_val is None:
                     raise ValueError("Pass X_val and y_val together.")
                 held_out = make_table(
+                    settings.task,
                     X_val,
                     y_val,
                     sample_weight_val,
@@ -168,40 +125,30 @@ class DaskFCGBoostClassifier(FCGBoostClassifier):
 
             _check_feature_names(self, pd.DataFrame(columns=list(features.names)), reset=True)
 
-    def to_local(self) -> FCGBoostClassifier:
-        """Return the fitted classifier as an `FCGBoostClassifier`, which needs no cluster."""
+    def to_local(self) -> BaseFCGBoost:
+        """Return the fitted estimator as one that needs no cluster."""
         self._fitted()
         parameters = self.get_params(deep=False)
         parameters.pop("client")
-        local = FCGBoostClassifier(**parameters)
+        local: BaseFCGBoost = self._local(**parameters)
         local.__dict__.update(fitted_attributes(self))
         return local
 
-    def decision_function(self, X: Rows) -> Array | da.Array:
-        """Return decision values; lazily for a Dask collection."""
-        return self._lazily("decision_function", X)
-
-    def predict(self, X: Rows) -> ClassLabels | da.Array:
-        """Return the predicted class of each row; lazily for a Dask collection."""
-        return self._lazily("predict", X)
-
-    @if_probable
-    def predict_proba(self, X: Rows) -> Array | da.Array:
-        """Return class probabilities; lazily for a Dask collection."""
-        return self._lazily("predict_proba", X)
-
-    def _lazily(self, method: str, X: Rows) -> ClassLabels | da.Array:
+    def _lazily(
+        self,
+        method: str,
+        X: Rows,
+        nothing: ClassLabels,
+        columns: ArrayLike = (),
+    ) -> ClassLabels | da.Array:
+        """Ask the local estimator for the values of all rows, of none these are `nothing`."""
         local = self.to_local()
         if not is_dask_collection(X):
             return getattr(local, method)(X)
-        classes = self.classes_
-        n = len(self.classes_)
-        is_matrix = method == "predict_proba" or (method == "decision_function" and n > 2)
-        dtype = classes.dtype if method == "predict" else np.float64
-        nothing = np.zeros((0, n) if is_matrix else 0, dtype=dtype)
-        question = (_graphed(local), method, nothing)
+        is_matrix = nothing.ndim == 2
+        question = (_graphed(local), method, nothing, columns)
         if not isinstance(X, da.Array):
-            meta = _framed(nothing, None, method, classes)
+            meta = _framed(nothing, None, method, columns)
             token = f"fcgboost-{method}"
             options = {"meta": meta, "align_dataframes": False, "token": token}
             return X.map_partitions(_values, *question, **options)
@@ -210,18 +157,18 @@ class DaskFCGBoostClassifier(FCGBoostClassifier):
             _values,
             X,
             *question,
-            dtype=dtype,
-            chunks=(X.chunks[0], (n,)) if is_matrix else (X.chunks[0],),
+            dtype=nothing.dtype,
+            chunks=(X.chunks[0], *((n,) for n in nothing.shape[1:])),
             drop_axis=None if is_matrix else 1,
             meta=nothing,
             name=f"fcgboost-{method}-{tokenize(X, _token(local))}",
         )
 
     def score(self, X: Rows, y: Labels, sample_weight: Weights = None) -> float:
-        """Return the accuracy."""
+        """Return the accuracy of a classifier, R^2 of a regressor."""
         local = self.to_local()
         if not is_dask_collection(X):
-            return local.score(X, y, sample_weight)
+            return float(local.score(X, y, sample_weight))
         features = find_features(X, "X")._replace(
             number=self.n_features_in_, allows_missing=takes_missing(self)
         )
@@ -229,6 +176,7 @@ class DaskFCGBoostClassifier(FCGBoostClassifier):
         if names is not None:
             features = features._replace(names=tuple(names))
         table = make_table(
+            self._make_task(),
             X,
             y,
             sample_weight,
@@ -236,9 +184,17 @@ class DaskFCGBoostClassifier(FCGBoostClassifier):
             table_columns=known_table_columns(self, X, features),
         )
         graphed = _graphed(local)
-        hits = [_hits(graphed, part) for part in table.parts]
-        sums = find_client(self.client).compute(dask.delayed(sum)(hits), sync=True)
-        return float(sums[0] / sums[1])
+        sums = dask.delayed(list)([self._sums(graphed, part) for part in table.parts])
+        of_parts = find_client(self.client).compute(sums, sync=True)
+        return float(self._score_of(np.transpose(of_parts)))
+
+    @abstractmethod
+    def _sums(self, local: Delayed, rows: Delayed) -> Delayed:
+        """Return the sums of a partition that the score is made of."""
+
+    @abstractmethod
+    def _score_of(self, sums: Matrix) -> float:
+        """Return the score of partitions whose sums are the columns of a matrix."""
 
     def _staged_decision(self, X: Rows) -> Iterator[Array]:
         if is_dask_collection(X):
@@ -264,7 +220,11 @@ class DaskFCGBoostClassifier(FCGBoostClassifier):
 
 
 def _values(
-    X: Rows, local: FCGBoostClassifier, method: str, nothing: ClassLabels
+    X: Rows,
+    local: BaseFCGBoost,
+    method: str,
+    nothing: ClassLabels,
+    columns: ArrayLike,
 ) -> ClassLabels | pd.DataFrame | pd.Series:
     """Predict one block, which may have no rows."""
     values = np.asarray(getattr(local, method)(X)) if X.shape[0] else nothing
@@ -274,7 +234,7 @@ def _values(
             values,
             X.index,
             method,
-            local.classes_,
+            columns,
         )
         if is_frame
         else values
@@ -282,32 +242,150 @@ def _values(
 
 
 def _framed(
-    values: ClassLabels, index: pd.Index | None, method: str, classes: ClassLabels
+    values: ClassLabels, index: pd.Index | None, method: str, columns: ArrayLike
 ) -> pd.DataFrame | pd.Series:
     import pandas as pd
 
     if values.ndim == 2:
-        return pd.DataFrame(values, index=index, columns=list(classes))
+        return pd.DataFrame(values, index=index, columns=np.asarray(columns).tolist())
     return pd.Series(values, index=index, name=method)
 
 
-def _token(local: FCGBoostClassifier) -> str:
+def _token(local: BaseFCGBoost) -> str:
     """Return a token for all that predictions depend on except the rows."""
     members = [(member.weight, member.model, member.inputs) for member in local.members_]
-    facts = (members, local.classes_, local._loss_, local.link_, local._correction_)
-    return str(tokenize(cloudpickle.dumps(facts)))
+    of_classes = [vars(local).get(name) for name in ("classes_", "link_", "_correction_")]
+    return str(tokenize(cloudpickle.dumps((members, local._loss_, of_classes))))
 
 
-def _graphed(local: FCGBoostClassifier) -> Delayed:
-    """Return a delayed classifier that is in the graph once for all partitions."""
+def _graphed(local: BaseFCGBoost) -> Delayed:
+    """Return a delayed estimator that is in the graph once for all partitions."""
     return dask.delayed(local, name=f"fcgboost-model-{_token(local)}", traverse=False)
 
 
 @dask.delayed  # type: ignore[untyped-decorator]
 def _hits(local: FCGBoostClassifier, rows: Labelled) -> Array:
     """Return the weight of the correctly classified rows, and of all rows."""
-    if len(rows.codes) == 0:
+    if len(rows.target) == 0:
         return np.zeros(2)
     values = local._flat(decision_of(local.members_, rows.X))
-    is_hit = local.labels_of(values) == rows.classes[rows.codes]
+    is_hit = local.labels_of(values) == rows.task.labels(rows.target)
     return np.array([rows.weights @ is_hit, rows.weights.sum()])
+
+
+@dask.delayed  # type: ignore[untyped-decorator]
+def _squares(local: FCGBoostRegressor, rows: Labelled) -> Array:
+    """Return the weight of rows, their mean, and the squares about it and of errors, summed."""
+    weight = rows.weights.sum()
+    if weight == 0.0:
+        return np.zeros(4)
+    decision = decision_of(local.members_, rows.X)[:, 0]
+    predicted = local._loss_.inverse_link(decision)
+    y = rows.target
+    mean = rows.weights @ y / weight
+    squares = rows.weights @ (y - mean) ** 2
+    errors = rows.weights @ (y - predicted) ** 2
+    return np.array([weight, mean, squares, errors])
+
+
+@with_advice
+@dataclass(eq=False, repr=False)
+class DaskFCGBoostClassifier(_OnCluster, FCGBoostClassifier):
+    """`FCGBoostClassifier` for rows on the workers of a Dask cluster.
+
+    Takes Dask arrays with whole rows in every chunk, and data frames. Rows stay on their workers; a
+    step sends candidates, their scores, and sums whose size does not depend on the number of rows.
+    The same data, partitions and seed give the same model bit by bit, with any number of workers;
+    after the loss of a worker they give the same model up to rounding. Where the same rows are
+    drawn and held out, it is that of `FCGBoostClassifier` up to rounding, which the search for
+    learned atoms magnifies: their decision values agree to about 1e-4, those of many steps to 1e-3.
+
+    Parameters
+    ----------
+    client : distributed.Client or None, default=None
+        The Dask client; None means the current one.
+    **parameters
+        The parameters of `FCGBoostClassifier`, with the same defaults. Only full correction by
+        Newton's method is supported, with `device` "cpu", accuracy as `scoring`, and neither
+        `metrics` nor `time_limit`. `n_jobs` is ignored: each worker uses all its threads.
+
+    Notes
+    -----
+    `fit` takes y, weights and validation data in the partitions of their X, and neither `groups`
+    nor `trusted`: rows are not divided into folds. So ``dictionary="auto"`` means "fast", which
+    holds one part out, and `cv` is "auto" or None. `findings_` are about text, dates and ids only;
+    row numbers stay. Predictions for Dask collections are lazy.
+
+    If a worker is lost, its partitions are loaded again and the fit continues. If the client's
+    process is lost, so is the fit.
+    """
+
+    _local = FCGBoostClassifier
+
+    def decision_function(self, X: Rows) -> Array | da.Array:
+        """Return decision values; lazily for a Dask collection."""
+        self._fitted()
+        n = len(self.classes_)
+        shape = (0, n) if n > 2 else 0
+        return self._lazily(
+            "decision_function",
+            X,
+            np.zeros(shape),
+            self.classes_,
+        )
+
+    def predict(self, X: Rows) -> ClassLabels | da.Array:
+        """Return the predicted class of each row; lazily for a Dask collection."""
+        self._fitted()
+        return self._lazily("predict", X, np.zeros(0, dtype=self.classes_.dtype))
+
+    @if_probable
+    def predict_proba(self, X: Rows) -> Array | da.Array:
+        """Return class probabilities; lazily for a Dask collection."""
+        self._fitted()
+        return self._lazily(
+            "predict_proba",
+            X,
+            np.zeros((0, len(self.classes_))),
+            self.classes_,
+        )
+
+    def _sums(self, local: Delayed, rows: Delayed) -> Delayed:
+        return _hits(local, rows)
+
+    def _score_of(self, sums: Matrix) -> float:
+        hits, weights = sums
+        return float(hits.sum() / weights.sum())
+
+
+@with_advice
+@dataclass(eq=False, repr=False)
+class DaskFCGBoostRegressor(_OnCluster, FCGBoostRegressor):
+    """`FCGBoostRegressor` for rows on the workers of a Dask cluster.
+
+    All that `DaskFCGBoostClassifier` says of data, bits and settings is true of it. The units of
+    losses that outliers change little, and starting points, are those of 4,096 means of neighbours
+    in y per partition, where there are more rows.
+
+    Parameters
+    ----------
+    client : distributed.Client or None, default=None
+        The Dask client; None means the current one.
+    **parameters
+        The parameters of `FCGBoostRegressor`, with the same defaults.
+    """
+
+    _local = FCGBoostRegressor
+
+    def predict(self, X: Rows) -> Array | da.Array:
+        """Return the predicted number for each row; lazily for a Dask collection."""
+        return self._lazily("predict", X, np.zeros(0))
+
+    def _sums(self, local: Delayed, rows: Delayed) -> Delayed:
+        return _squares(local, rows)
+
+    def _score_of(self, sums: Matrix) -> float:
+        weights, means, squares, errors = sums
+        about = means - np.average(means, weights=weights)
+        total = squares.sum() + weights @ about**2
+        return float(1.0 - errors.sum() / (total or 1.0))

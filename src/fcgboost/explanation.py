@@ -34,7 +34,8 @@ _MOST_NUMBERS = 1 << 24
 class Explanation:
     """Shapley values of rows, with the attribute names of shap's Explanation.
 
-    A row's base value and its Shapley values add up to its decision value.
+    A row's base value and its Shapley values add up to its decision value. Of a regressor that is
+    the prediction, or with the loss "poisson" its logarithm.
 
     Attributes
     ----------

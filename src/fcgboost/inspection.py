@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from fcgboost.arrays import Array, Codes, is_sparse, to_numpy
+from fcgboost.calibration import PowerLink
 from fcgboost.dictionaries import (
     Dictionary,
     GaussDictionary,
@@ -67,13 +68,13 @@ class MemberKind:
 
 @dataclass(frozen=True, eq=False)
 class Description:
-    """A fitted classifier and what its atoms see; printing it shows a summary.
+    """A fitted model and what its atoms see; printing it shows a summary.
 
-    Atoms are numbered through all members of the classifier.
+    Atoms are numbered through all members of the model.
 
     Parameters
     ----------
-    classifier : FCGBoostClassifier
+    classifier : FCGBoostClassifier or FCGBoostRegressor
     """
 
     classifier: BaseFCGBoost
@@ -131,6 +132,16 @@ class Description:
     def influence(self) -> Array | None:
         """The share of every column in `feature_importances_`; None if that is not available."""
         return getattr(self.classifier, "feature_importances_", None)
+
+    @property
+    def class_names(self) -> list[str]:
+        """The names of the classes; none of a regressor."""
+        return [str(name) for name in getattr(self.classifier, "classes_", ())]
+
+    @property
+    def link(self) -> PowerLink | None:
+        """The fitted link to probabilities, if there is one."""
+        return getattr(self.classifier, "link_", None)
 
     @cached
     def coef(self) -> Array:
@@ -253,8 +264,8 @@ class Description:
         facts = {
             "families": self.families(),
             "loss": str(classifier.loss),
-            "link": None if classifier.link_ is None else asdict(classifier.link_),
-            "classes": [str(name) for name in classifier.classes_],
+            "link": None if self.link is None else asdict(self.link),
+            "classes": self.class_names,
             "n_atoms": classifier.n_atoms_,
             "n_steps": classifier.n_iter_,
             "members": list(map(_member_facts, self.members, self.inputs)),
@@ -307,12 +318,13 @@ class Description:
     def _making(self) -> list[str]:
         """Say what the model consists of and how it was fitted."""
         classifier = self.classifier
-        classes = listed([str(name) for name in classifier.classes_])
-        lines = [f"A model with {self._atoms_in_words()} that distinguishes {classes}."]
+        names = self.class_names
+        purpose = f"distinguishes {listed(names)}" if names else "predicts a number"
+        lines = [f"A model with {self._atoms_in_words()} that {purpose}."]
         if self.is_average:
             lines.append(self.averaging)
         lines.append(f"Loss {classifier.loss}; {self._path_in_words()}")
-        link = classifier.link_
+        link = self.link
         if link is not None:
             curve = f"slope {link.slope:g}, power {link.power:g}"
             lines.append(f"Probabilities come from a curve fitted to validation rows: {curve}.")
@@ -381,11 +393,11 @@ class Description:
 
 
 def describe(classifier: BaseFCGBoost) -> Description:
-    """Describe a fitted classifier: its columns, their influence, and its atoms.
+    """Describe a fitted model: its columns, their influence, and its atoms.
 
     Parameters
     ----------
-    classifier : fitted classifier of this package
+    classifier : fitted classifier or regressor of this package
 
     Returns
     -------

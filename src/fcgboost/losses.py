@@ -38,8 +38,8 @@ __all__ = [
 # below this size, where only rounding is left.
 _NARROWER = 0.7
 _LEAST = 1e-12
-# The largest logarithm of a mean.
-_FARTHEST = 300.0
+#: The largest logarithm of a mean.
+FARTHEST = 300.0
 
 
 class Loss(Part):
@@ -481,11 +481,11 @@ class Poisson(CurvedLoss):
         return 0.0, 1.0
 
     def _mean(self, f: Array) -> Array:
-        return namespace(f).exp(_clip(f, None, _FARTHEST))  # type: ignore[no-any-return]
+        return namespace(f).exp(_clip(f, None, FARTHEST))  # type: ignore[no-any-return]
 
     def value(self, y: Array, f: Array) -> Array:
         saturated = y * (namespace(y).log(_where(y > 0.0, y, 1.0)) - 1.0)
-        means = self._mean(f) * (1.0 + positive_part(f - _FARTHEST))
+        means = self._mean(f) * (1.0 + positive_part(f - FARTHEST))
         return means - y * f + saturated  # type: ignore[no-any-return]
 
     def gradient(self, y: Array, f: Array) -> Array:
@@ -496,7 +496,7 @@ class Poisson(CurvedLoss):
 
     def initial(self, y: Array, weights: Array) -> float:
         mean = _mean(y, weights)
-        return float(np.log(mean)) if mean > 0.0 else -_FARTHEST
+        return float(np.log(mean)) if mean > 0.0 else -FARTHEST
 
     def inverse_link(self, f: Array) -> Array:
         return self._mean(f)

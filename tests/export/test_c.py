@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 from fcgboost import FCGBoostClassifier
+from fcgboost.calibration import probabilities_of
 from fcgboost.export import save_c, to_c
 from fcgboost.export.c_text import fields_of
 from fcgboost.export.sources import record_of
 from fcgboost.tables import NumberColumn
-from fcgboost.training.scoring import probabilities_of
 from tests.suites.compilers import WARNINGS, compile_c, needs_compiler
 from tests.suites.export_cases import (
     CASES,
@@ -26,6 +26,7 @@ from tests.suites.export_cases import (
     FAMILIES,
     FEW,
     NOISES,
+    NUMBERS,
     OTHERS,
     PLAIN,
     PLAIN_ENSEMBLES,
@@ -187,6 +188,27 @@ def test_a_correction_for_wrong_labels_is_compiled(compiled, name: str, precisio
     is_clear = ordered[:, -1] - ordered[:, -2] > room
     assert is_clear.mean() > 0.9
     assert (model.classes_[found.index] == model.predict(X))[is_clear].all()
+
+
+@needs_compiler
+@pytest.mark.parametrize("name", NUMBERS)
+@pytest.mark.parametrize("precision", ["double", "float"])
+def test_a_compiled_regressor_predicts_the_number(
+    tmp_path: Path, name: str, precision: str
+) -> None:
+    model, X = case(name)
+    text = to_c(model, precision=precision, name="m")
+    assert "label" not in text
+    assert "classes" not in text
+    head = f"void run(int n, const {precision} *x, {precision} *y)"
+    loop = "for (int i = 0; i < n; i++) y[i] = m_predict(x + i * m_n_inputs);"
+    text += f"{head};\n{head} {{ {loop} }}\n"
+    library = ctypes.CDLL(str(compile_c(tmp_path, text, *MORE_WARNINGS, "-shared", "-fPIC")))
+    rows = np.ascontiguousarray(X, dtype=DTYPES[precision])
+    found = np.empty(len(rows), DTYPES[precision])
+    library.run(len(rows), *(ctypes.c_void_p(array.ctypes.data) for array in (rows, found)))
+    room = 1e-14 if precision == "double" else 1e-5
+    np.testing.assert_allclose(found, model.predict(rows.astype(np.float64)), rtol=room)
 
 
 def seen_as(name: str, X: Any, dtype: Any) -> list[np.ndarray]:

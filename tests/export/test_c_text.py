@@ -131,7 +131,7 @@ def test_impossible_requests_have_clear_errors() -> None:
         to_c(FCGBoostClassifier("gauss"))
     with pytest.raises(TypeError, match="LogisticRegression"):
         to_c(LogisticRegression())
-    with pytest.raises(TypeError, match="got Pipeline: pass the classifier alone"):
+    with pytest.raises(TypeError, match="got Pipeline: pass it alone"):
         to_c(make_pipeline(model))
 
 

@@ -8,15 +8,22 @@ import pytest
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 
-from fcgboost import FCGBoostClassifier, ReluDictionary, SquaredHinge
+from fcgboost import (
+    FCGBoostClassifier,
+    FCGBoostRegressor,
+    ReluDictionary,
+    Square,
+    SquaredHinge,
+)
+from fcgboost.calibration import probabilities_of
 from fcgboost.export import save_onnx, to_onnx
 from fcgboost.io import load_model, save_model
-from fcgboost.training.scoring import probabilities_of
 from tests.suites.export_cases import (
     CASES,
     ENSEMBLES,
     FAMILIES,
     NOISES,
+    NUMBERS,
     OTHERS,
     PLAIN,
     PLAIN_ENSEMBLES,
@@ -60,6 +67,19 @@ def test_a_table_and_gaps_mean_what_they_mean_in_python(name: str) -> None:
     found = run(name, X, "double")
     np.testing.assert_allclose(found["decision"], model.decision_function(X), rtol=0, atol=1e-12)
     assert (found["label"] == model.predict(X)).all()
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+@pytest.mark.parametrize("input_type", ["float", "double"])
+def test_a_regressor_has_one_output(name: str, input_type: str) -> None:
+    model, X = case(name)
+    check_graph("no_atom" if "constant" in name else name, graph(name, input_type))
+    X = X.astype(DTYPES[input_type]).astype(np.float64)
+    found = run(name, X, input_type)
+    assert found.keys() == {"variable"}
+    assert found["variable"].shape == (len(X), 1)
+    room = 1e-14 if input_type == "double" else 1e-7
+    np.testing.assert_allclose(found["variable"][:, 0], model.predict(X), rtol=room)
 
 
 def check_graph(name: str, made: Any) -> None:
@@ -186,6 +206,13 @@ class Doubtful(SquaredHinge):
         return 0.5 + 0.0 * f
 
 
+class Doubled(Square):
+    """A user's loss with predictions of its own."""
+
+    def inverse_link(self, f):
+        return 2.0 * f
+
+
 def test_impossible_requests_have_clear_errors() -> None:
     X, y = blobs(2, 2)
     with pytest.raises(ValueError, match=r"input_type must be one of \['float', 'double'\]"):
@@ -198,5 +225,7 @@ def test_impossible_requests_have_clear_errors() -> None:
         to_onnx(FCGBoostClassifier(dictionary=Flipped(), max_iter=2).fit(X, y))
     with pytest.raises(ValueError, match="Doubtful cannot be exported"):
         to_onnx(FCGBoostClassifier("gauss", loss=Doubtful(), max_iter=2).fit(X, y))
+    with pytest.raises(ValueError, match="predictions of Doubled cannot be exported"):
+        to_onnx(FCGBoostRegressor("gauss", loss=Doubled(), max_iter=2).fit(X, y))
     with pytest.raises(ValueError, match="not valid Unicode text"):
         to_onnx(FCGBoostClassifier("gauss", max_iter=2).fit(X, np.array(["a", "\ud800"])[y]))

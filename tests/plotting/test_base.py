@@ -20,7 +20,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.svm import SVC
 
-from fcgboost import FCGBoostClassifier
+from fcgboost import FCGBoostClassifier, FCGBoostRegressor
 from fcgboost.io import load_model
 from fcgboost.plotting import (
     ContributionDisplay,
@@ -86,8 +86,15 @@ def test_what_only_our_classifiers_have_is_not_drawn_of_others(draw: Draw, ax: A
     relu = FCGBoostClassifier("relu", max_iter=2, random_state=0)
     for other in (SVC().fit(X, y), make_pipeline(StandardScaler(), relu).fit(X, y)):
         kind = type(other).__name__
-        with pytest.raises(TypeError, match=rf"draws fitted classifiers of fcgboost, got {kind}"):
+        with pytest.raises(TypeError, match=rf"draws fitted models of fcgboost, got {kind}"):
             draw(other, ax)
+
+
+@pytest.mark.parametrize("draw", [draw_margins, draw_reliability, draw_boundary])
+def test_what_is_about_classes_is_not_drawn_of_numbers(draw: Draw, ax: Axes) -> None:
+    model = FCGBoostRegressor("linear", max_iter=1).fit(X, y)
+    with pytest.raises(TypeError, match="Display draws classifiers, got FCGBoostRegressor"):
+        draw(model, ax)
 
 
 @pytest.mark.parametrize("draw", [draw_path, draw_margins, draw_reliability, draw_contributions])

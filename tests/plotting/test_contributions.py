@@ -10,7 +10,7 @@ from matplotlib.colors import to_hex
 from numpy.testing import assert_allclose
 from scipy import sparse
 
-from fcgboost import FCGBoostClassifier
+from fcgboost import FCGBoostClassifier, FCGBoostRegressor
 from fcgboost.colors import CLASS_COLORS, GREEN, GREY
 from fcgboost.explanation import Explanation
 from fcgboost.plotting import ContributionDisplay
@@ -28,6 +28,14 @@ def explanation(values: Any, base: Any = 0.5) -> Explanation:
     names = [f"c{j}" for j in range(values.shape[1])]
     data = np.arange(values.size, dtype=float).reshape(values.shape) / 8.0
     return Explanation(values, np.full(len(values), base), data, names, np.zeros(len(values)))
+
+
+def test_contributions_of_a_regressor_lead_to_its_prediction(ax: Axes) -> None:
+    model = FCGBoostRegressor("relu", max_iter=5, random_state=0).fit(X, 100.0 + X[:, 0])
+    display = ContributionDisplay.from_estimator(model, X, row=3, ax=ax)
+    assert display.decision_value == pytest.approx(model.predict(X[3:4])[0])
+    assert ax.get_xlabel() == "prediction"
+    assert any(text.startswith("prediction: ") for text in legend_texts(ax))
 
 
 def test_the_bars_lead_from_the_base_value_to_the_decision_value(

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.metrics import get_scorer
 
-from fcgboost import FCGBoostClassifier, load_model, theory_steps
+from fcgboost import FCGBoostClassifier, FCGBoostRegressor, load_model, theory_steps
 from fcgboost.colors import DICTIONARY_COLORS
 from fcgboost.datasets import make_simulation
 from fcgboost.plotting import PathDisplay, path_error
@@ -49,6 +49,20 @@ def test_one_curve_needs_no_name_and_no_legend(ax: Axes) -> None:
     assert ax.get_legend() is None
     assert ax.get_ylabel() == "validation error"
     assert [line.get_linewidth() for line in ax.lines] == [3.0]
+
+
+def test_the_path_of_a_regressor_has_its_loss_or_other_errors(ax: Axes) -> None:
+    model = FCGBoostRegressor("relu", max_iter=4, validation_fraction=0.3, metrics="r2")
+    model.fit(X, X[:, 0])
+    curve = PathDisplay.from_estimator(model, X, X[:, 0], metric="r2", ax=ax).curves["test"]
+    assert curve[-1] == pytest.approx(model.truncate(4).score(X, X[:, 0]))
+    model.set_params(metrics=None).fit(X, X[:, 0])
+    display = PathDisplay.from_estimator(model, ax=ax)
+    assert_array_equal(display.curves["validation"], -model.trace_.scores)
+    display = PathDisplay.from_estimator(model, X, X[:, 0], ax=ax)
+    errors = [np.mean((f - X[:, 0]) ** 2) ** 0.5 for f in model.truncate(4).staged_predict(X)]
+    assert_allclose(display.curves["test"], errors)
+    assert display.ylabel == "root mean squared error"
 
 
 @pytest.mark.parametrize("values", [[], [[0.1, 0.2]], 0.1])

@@ -10,9 +10,13 @@ import numpy as np
 from distributed import Client, LocalCluster
 
 from fcgboost.datasets import make_simulation
+from fcgboost.losses import SquaredHinge
+from fcgboost.training.tasks import Classification
 
 # Quiet and deterministic: no dashboard, no port that may be taken, no thread beside the worker's.
 dask.config.set({"distributed.admin.log-format": "%(message)s", "logging.distributed": "critical"})
+
+TASK = Classification(SquaredHinge())
 
 
 @contextmanager

@@ -294,7 +294,7 @@ DAMAGE: dict[str, tuple[str, str, Any, str]] = {
     "no task": ("relu", "task", None, r"\$\.task: expected `str`"),
     "another task": ("relu", "task", "ranking", "invalid value 'ranking'"),
     "classes of numbers": ("numbers", "classes", None, "unknown field `classes`"),
-    "numbers as classes": ("numbers", "task", "classification", "missing required field `link`"),
+    "numbers as classes": ("numbers", "task", "classification", r"parameters: .* field `quantile`"),
     "a link of numbers": ("numbers", "parameters.link", "auto", r"parameters: .* field `link`"),
     "no errors": ("numbers", "errors", None, ""),
     "errors out of order": (

@@ -12,6 +12,7 @@ from scipy import sparse
 
 from fcgboost import (
     FCGBoostClassifier,
+    FCGBoostRegressor,
     GaussDictionary,
     PolynomialDictionary,
     ReluDictionary,
@@ -377,6 +378,23 @@ CASES = {
 }
 
 
+def numbers(dictionary: Any, make_rows: Any = five, **parameters: Any) -> Case:
+    """Fit a regressor on large numbers, or counts for the loss "poisson"."""
+    X, y = make_rows(3)
+    target = 1e6 + 1e3 * y + np.nan_to_num(X) @ np.arange(X.shape[1])
+    if parameters.get("loss") == "poisson":
+        target = np.random.default_rng(0).poisson(np.exp(y))
+    model = FCGBoostRegressor(dictionary, random_state=0, **parameters).fit(X, target)
+    return Case(model, inputs(X) if make_rows is five else X)
+
+
+NUMBERS: dict[str, Callable[[], Case]] = {
+    "numbers_relu": lambda: numbers("relu", max_iter=9),
+    "numbers_members": lambda: numbers("auto", holes, max_iter=4, cv=2),
+    "numbers_poisson": lambda: numbers("tree", max_iter=9, loss="poisson"),
+    "numbers_constant": lambda: Case(numbers("relu", max_iter=2).model.truncate(0), five(3)[0]),
+}
+
 #: One of every family and kind, for tests that are run after every change.
 FEW = (
     *("gauss_2_square", "polynomial_4_cubed_hinge", "sigmoid_2_squared_hinge", "relu_4_square"),
@@ -403,7 +421,7 @@ OFFSETS = {
 @cache
 def case(name: str) -> Case:
     """Give a case, fitted once."""
-    return {**CASES, **NOISES, **OFFSETS}[name]()
+    return {**CASES, **NOISES, **OFFSETS, **NUMBERS}[name]()
 
 
 def n_outputs_of(model: Any) -> int:

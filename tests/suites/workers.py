@@ -22,8 +22,8 @@ def held_out_by_limits(data: DataSet, fraction: float, key: int) -> np.ndarray:
     """Hold out rows in memory as workers do: hashes up to a limit, but not all of a class."""
     hashes = hashing.keyed(data.row_hashes, hashing.derive(key, 1))
     is_held_out = np.zeros(len(hashes), dtype=bool)
-    for code in np.unique(data.target):
-        rows = np.flatnonzero(data.target == code)
+    for stratum in np.unique(data.strata):
+        rows = np.flatnonzero(data.strata == stratum)
         largest = int(hashes[rows].max())
         limit = max(fraction * 2.0**64, int(hashes[rows].min()))
         is_held_out[rows] = [h <= limit and h < largest for h in hashes[rows].tolist()]
@@ -107,8 +107,8 @@ class LocalWorkers(Workers):
 
 def label(X: Any, y: Any, weights: Any) -> Labelled:
     """Return a partition as it is loaded."""
-    classes, codes = np.unique(y, return_inverse=True)
-    return Labelled(classes, X, codes, weights)
+    task, target = Classification(SquaredHinge()).read(y)
+    return Labelled(task, X, target, weights)
 
 
 def cut(X: Any, y: Any, weights: Any, cuts: list[int]) -> dict[int, Labelled]:
@@ -160,8 +160,8 @@ def fit_on(
 def lay(workers: Workers, dictionary: Any, standardize: bool, n_classes: int) -> ClusterDesign:
     """Lay a dictionary over the rows of workers whose labels are codes."""
     rows = RemoteRows(workers, 0)
-    rows = rows._replace(n_rows=rows.ask("set_classes", np.arange(n_classes)).n_rows)
     task = Classification(SquaredHinge(), None, np.arange(n_classes), np.ones(n_classes))
+    rows = rows._replace(n_rows=rows.ask("set_task", task).n_rows)
     moments = rows.ask("moments", task, None, None)
     question = (2**20, standardize, None, dictionary, moments, task)
     workers.round("attach", 0, *question)

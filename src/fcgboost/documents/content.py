@@ -154,18 +154,14 @@ def read_content(value: object, parts: PartsByName, max_bytes: float = math.inf)
     for i, member in enumerate(document.members):
         place = f"$.members[{i}]"
         sized(member.model.scale, n_inputs(member, document, place), f"{place}.model.scale")
-    fitted: dict[str, Any] = {}
-    n_outputs = 1
     has_classes = isinstance(document, schema.ClassifierDocument)
-    if has_classes:
-        fitted = _class_attributes(document)
-        n_classes = len(fitted["classes_"])
-        n_outputs = 1 if n_classes == 2 else n_classes
+    fitted = _class_attributes(document) if has_classes else {}
+    n_classes = len(document.classes.values) if has_classes else 1
     columns = read_columns(document)
     background = read_background(document, columns)
     shared = Shared(
         columns=columns,
-        n_outputs=n_outputs,
+        n_outputs=n_classes if n_classes > 2 else 1,
         background=background,
         parts=parts,
         memory=Memory(max_bytes),
@@ -201,7 +197,7 @@ def read_content(value: object, parts: PartsByName, max_bytes: float = math.inf)
     return Content(has_classes, read_parameters(document.parameters, parts), fitted)
 
 
-def _class_attributes(document: schema.ClassifierDocument) -> dict[str, Any]:
+def _class_attributes(document: schema.ClassifierDocument) -> dict[str, object]:
     """Return the fitted attributes that only classifiers have."""
     classes = _read_classes(document.classes)
     link = document.link

@@ -51,7 +51,7 @@ class PartRecord(Record):
 
 
 #: The parameters that do not belong to one machine; `fit` checks their values.
-PARAMETERS = (
+_SHARED = (
     "dictionary",
     "loss",
     "scheme",
@@ -66,15 +66,12 @@ PARAMETERS = (
     "clip",
     "normalize",
     "reselect",
-    "link",
-    "label_noise",
     "cv",
     "ensemble",
     "validation_fraction",
     "n_iter_no_change",
     "scoring",
     "tol",
-    "class_weight",
     "warm_start",
     "device",
     "n_jobs",
@@ -84,14 +81,14 @@ PARAMETERS = (
     "dayfirst",
     "keep_columns",
 )
-_OF_CLASSES = {"link", "label_noise", "class_weight"}
+_OF_CLASSIFIERS = ("link", "label_noise", "class_weight")
+_OF_REGRESSORS = ("quantile",)
+PARAMETERS = (*_SHARED, *_OF_CLASSIFIERS, *_OF_REGRESSORS)
 ClassifierParameters: Any = defstruct(
-    "ClassifierParameters", PARAMETERS, forbid_unknown_fields=True
+    "ClassifierParameters", (*_SHARED, *_OF_CLASSIFIERS), forbid_unknown_fields=True
 )
 RegressorParameters: Any = defstruct(
-    "RegressorParameters",
-    [name for name in PARAMETERS if name not in _OF_CLASSES],
-    forbid_unknown_fields=True,
+    "RegressorParameters", (*_SHARED, *_OF_REGRESSORS), forbid_unknown_fields=True
 )
 
 

@@ -13,6 +13,7 @@ from fcgboost.export.c_table import table_code
 from fcgboost.export.c_text import PRECISIONS, Program, comment, text_table
 from fcgboost.export.formula import Label, formula_of
 from fcgboost.files import FilePath, write_whole
+from fcgboost.losses import FARTHEST
 from fcgboost.prediction import BaseFCGBoost
 
 
@@ -21,7 +22,7 @@ def to_c(model: BaseFCGBoost, *, precision: str = "double", name: str = "fcgboos
 
     Parameters
     ----------
-    model : fitted classifier of fcgboost
+    model : fitted classifier or regressor of fcgboost
     precision : {"double", "float"}, default="double"
         The type of all numbers, in tables and in arithmetic.
     name : str, default="fcgboost"
@@ -89,15 +90,16 @@ def _text(program: Program) -> str:
         parts.append(_link_probabilities(program, formula.probability))
     elif formula.probability is not None:
         parts.append(_probabilities(program))
-    parts += [_prediction(program), _label(program)]
+    parts += [_prediction(program), _label(program)] if formula.labels else [_number(program)]
     needs = ["<math.h>"] + ["<string.h>"] * ("strcmp" in parts[0])
     return (
         _introduction(program)
         + f"#ifndef {name}_H\n#define {name}_H\n\n"
         + "".join(f"#include {header}\n" for header in needs)
         + f"\nenum {{ {name}_n_inputs = {formula.n_cells}, "
-        + f"{name}_n_outputs = {n}, "
-        + f"{name}_n_classes = {len(formula.labels)} }};\n\n"
+        + f"{name}_n_outputs = {n}"
+        + (f", {name}_n_classes = {len(formula.labels)}" if formula.labels else "")
+        + " };\n\n"
         + "\n".join(parts)
         + "\n#endif\n"
     )
@@ -107,12 +109,21 @@ def _introduction(program: Program) -> str:
     formula = program.formula
     name = program.name
     real = program.precision.real
-    meaning = "above 0 for class 1" if formula.n_outputs == 1 else "one per class, the largest wins"
+    if formula.labels:
+        meaning = (
+            "above 0 for class 1" if formula.n_outputs == 1 else "one per class, the largest wins"
+        )
+        functions = [
+            f"int {name}_predict({program.row}): the index of the class.",
+            f"{_label_type(formula.labels)[0]}{name}_label(int index): the class of that index.",
+        ]
+    else:
+        meaning = "its logarithm" if formula.has_log_link else "the same"
+        functions = [f"{real} {name}_predict({program.row}): the predicted number."]
     lines = [
         f"{formula.sizes}; written by fcgboost {__version__}.",
         "",
-        f"int {name}_predict({program.row}): the index of the class.",
-        f"{_label_type(formula.labels)[0]}{name}_label(int index): the class of that index.",
+        *functions,
         f"void {name}_decision({program.row}, {program.decision}): {meaning}.",
     ]
     if formula.probability is not None:
@@ -185,6 +196,20 @@ def _prediction(program: Program) -> str:
         f"    {program.precision.real} out[{n}];\n"
         f"    {program.name}_{values}(x, out);\n"
         f"{rest}}}\n"
+    )
+
+
+def _number(program: Program) -> str:
+    """Write the inverse link of the losses."""
+    value = "out[0]"
+    if program.formula.has_log_link:
+        most = program.precision.number(FARTHEST)
+        value = f"exp{program.precision.suffix}(out[0] > {most} ? {most} : out[0])"
+    return (
+        f"static inline {program.precision.real} {program.name}_predict({program.row}) {{\n"
+        f"    {program.precision.real} out[1];\n"
+        f"    {program.name}_decision(x, out);\n"
+        f"    return {value};\n}}\n"
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from fcgboost.arrays import (
 )
 from fcgboost.calibration import Correction, PowerLink
 from fcgboost.checks import takes_missing
+from fcgboost.classifiers import ClassifierPredictions
 from fcgboost.clipping import Limits
 from fcgboost.dictionaries import Dictionary, PolynomialDictionary, UnionDictionary
 from fcgboost.dictionaries.bins import N_CODES
@@ -36,6 +37,7 @@ from fcgboost.losses import (
     CubedHinge,
     Loss,
     ModifiedHuber,
+    Poisson,
     ProbabilityLoss,
     Square,
     SquaredHinge,
@@ -159,17 +161,19 @@ class Formula:
     takes_missing: bool
     #: Whether inputs are clipped to limits that the training data gave.
     is_clipped: bool
-    #: How a decision value becomes a probability: (1 + f) / 2 ("linear"), the ratio of the squares
-    #: of 1 + f and 1 - f ("squares"), or a link; None where neither determines one.
-    probability: str | PowerLink | None
-    #: From labels to true classes, if predictions are of these.
-    correction: Correction | None
-    #: All bool, int, float or str.
-    labels: list[Label]
     #: The names of the numbers of a row, where the training data had them.
     names: list[str] | None
     #: What a row consists of.
     record: InputRecord
+    #: How a decision value becomes a probability: (1 + f) / 2 ("linear"), the ratio of the squares
+    #: of 1 + f and 1 - f ("squares"), or a link; None where neither determines one.
+    probability: str | PowerLink | None = None
+    #: From labels to true classes, if predictions are of these.
+    correction: Correction | None = None
+    #: All bool, int, float or str; none of a regressor.
+    labels: list[Label] = field(default_factory=list)
+    #: Whether decision values are the logarithms of predictions.
+    has_log_link: bool = False
 
     @property
     def n_atoms(self) -> int:
@@ -182,7 +186,7 @@ class Formula:
 
     @property
     def n_outputs(self) -> int:
-        """1 for two classes, else the number of classes."""
+        """1 for numbers and for two classes, else the number of classes."""
         return len(self.intercept)
 
     @property
@@ -191,15 +195,16 @@ class Formula:
         atoms = count(self.n_atoms, f"{self.kind} atom")
         if self.n_members > 1:
             atoms += f" of {self.n_members} members"
-        return f"{atoms}, {count(self.n_cells, 'input')}, {len(self.labels)} classes"
+        classes = f", {len(self.labels)} classes" if self.labels else ""
+        return f"{atoms}, {count(self.n_cells, 'input')}{classes}"
 
 
 def formula_of(model: BaseFCGBoost, real: str = "double") -> Formula:
     """Take a fitted model apart; a ValueError says what cannot be exported with such inputs."""
-    classifier = check_model(model)
-    members = classifier.members_
-    record = record_of(classifier)
-    names = None if record.is_table else getattr(classifier, "feature_names_in_", None)
+    check_model(model)
+    members = model.members_
+    record = record_of(model)
+    names = None if record.is_table else getattr(model, "feature_names_in_", None)
     kinds = {_member_kind(member) for member in members}
     intercepts = [member.weight * member.model.intercept for member in members]
     has_limits = any(member.model.limits is not None for member in members)
@@ -208,15 +213,22 @@ def formula_of(model: BaseFCGBoost, real: str = "double") -> Formula:
         summands=summands,
         n_members=len(members),
         kind=kinds.pop() if len(kinds) == 1 else "union",
-        intercept=np.add.reduce(intercepts) - classifier._shift,
-        takes_missing=takes_missing(classifier),
+        intercept=np.add.reduce(intercepts),
+        takes_missing=takes_missing(model),
         is_clipped=has_limits and len(summands) > 0,
-        probability=classifier.link_ or _probability(classifier._loss_),
-        correction=classifier._correction_,
-        labels=classifier.classes_.tolist(),
         names=None if names is None else [str(name) for name in names],
         record=record,
     )
+    if isinstance(model, ClassifierPredictions):
+        formula = replace(
+            formula,
+            intercept=formula.intercept - model._shift,
+            probability=model.link_ or _probability(model._loss_),
+            correction=model._correction_,
+            labels=model.classes_.tolist(),
+        )
+    else:
+        formula = replace(formula, has_log_link=_has_log_link(model._loss_))
     if real == "float":
         for summand in formula.summands:
             _check_floats(formula, summand)
@@ -391,6 +403,16 @@ def _probability(loss: Loss) -> str | None:
             "link='power', or SquaredHinge, Square, CubedHinge or ModifiedHuber(threshold=2)."
         )
     return form
+
+
+def _has_log_link(loss: Loss) -> bool:
+    link = type(loss).inverse_link
+    if link not in (Loss.inverse_link, Poisson.inverse_link):
+        raise ValueError(
+            f"The predictions of {type(loss).__name__} cannot be exported to C or ONNX: its "
+            "inverse_link is not that of Loss or Poisson."
+        )
+    return link is Poisson.inverse_link
 
 
 def utf8(text: str, language: str) -> bytes:

@@ -1,4 +1,4 @@
-"""A model as an ONNX graph: raw inputs in, label, probabilities and decision values out."""
+"""A model as an ONNX graph: raw inputs in, predictions and decision values out."""
 
 from __future__ import annotations
 
@@ -14,13 +14,15 @@ from fcgboost.export.onnx_atoms import values_of
 from fcgboost.export.onnx_graph import IR_VERSION, ML, ML_OPSET, OPSET, Graph, import_onnx
 from fcgboost.export.onnx_table import cells_of, declare_inputs, inputs_of
 from fcgboost.files import FilePath, write_whole
+from fcgboost.losses import FARTHEST
 from fcgboost.prediction import BaseFCGBoost
 
 if TYPE_CHECKING:
     from onnx import ModelProto, ValueInfoProto
 
 _TYPES = ("float", "double")
-_OUTPUTS = ("label", "probabilities", "decision")
+_OF_CLASSES = ("label", "probabilities", "decision")
+_OF_NUMBERS = ("variable",)
 
 
 def to_onnx(model: BaseFCGBoost, *, input_type: str = "float") -> ModelProto:
@@ -30,17 +32,18 @@ def to_onnx(model: BaseFCGBoost, *, input_type: str = "float") -> ModelProto:
 
     Parameters
     ----------
-    model : fitted classifier of fcgboost
+    model : fitted classifier or regressor of fcgboost
     input_type : {"float", "double"}, default="float"
-        The type of numeric inputs, probabilities and decision values; dates are double.
+        The type of numeric inputs and outputs; dates are double.
 
     Returns
     -------
     onnx.ModelProto
         The input is `X` of shape (n, n_features), or for a table with text or dates one
         input of shape (n, 1) per column; NaN and empty strings are missing. The
-        outputs are `label` of shape (n,), `probabilities` of shape (n, n_classes) if the model has
-        them, and `decision` in the shape of `decision_function`.
+        outputs of a classifier are `label` of shape (n,), `probabilities` of shape (n, n_classes)
+        if it has them, and `decision` in the shape of `decision_function`, that of a regressor is
+        `variable` of shape (n, 1).
 
     Raises
     ------
@@ -56,11 +59,12 @@ def to_onnx(model: BaseFCGBoost, *, input_type: str = "float") -> ModelProto:
     formula = formula_of(model, input_type)
     helper = onnx.helper
     real = getattr(onnx.TensorProto, input_type.upper())
-    inputs = declare_inputs(formula, real, _OUTPUTS)
+    taken, declare_outputs = (_OF_CLASSES, _classes) if formula.labels else (_OF_NUMBERS, _number)
+    inputs = declare_inputs(formula, real, taken)
     names = [info.name for info in inputs]
-    graph = Graph([*_OUTPUTS, *names])
+    graph = Graph([*taken, *names])
     decision = _decision(graph, formula, cells_of(graph, formula, names))
-    outputs = _outputs(
+    outputs = declare_outputs(
         graph,
         formula,
         decision,
@@ -89,8 +93,9 @@ def to_onnx(model: BaseFCGBoost, *, input_type: str = "float") -> ModelProto:
     facts = {
         "dictionary": formula.kind,
         "n_atoms": str(formula.n_atoms),
-        "classes": json.dumps(formula.labels),
     }
+    if formula.labels:
+        facts["classes"] = json.dumps(formula.labels)
     if formula.record.is_table:
         columns = [formula.record.columns[j].name for j in formula.record.used]
         facts["columns"] = json.dumps(dict(zip(names, columns, strict=True)))
@@ -127,8 +132,22 @@ def _decision(graph: Graph, formula: Formula, cells: str) -> str:
     return total if formula.summands else graph.per_row(cells, total)
 
 
-def _outputs(graph: Graph, formula: Formula, decision: str, real: int) -> list[ValueInfoProto]:
-    """Name the outputs; declare them."""
+def _number(graph: Graph, formula: Formula, decision: str, real: int) -> list[ValueInfoProto]:
+    """Name the predicted numbers; declare them."""
+    values = decision
+    if formula.has_log_link:
+        values = graph.add("Exp", graph.add("Min", decision, FARTHEST))
+    graph.add(
+        "Cast",
+        values,
+        output="variable",
+        to=real,
+    )
+    return [import_onnx().helper.make_tensor_value_info("variable", real, ["n", 1])]
+
+
+def _classes(graph: Graph, formula: Formula, decision: str, real: int) -> list[ValueInfoProto]:
+    """Name labels, probabilities and decision values; declare them."""
     helper = import_onnx().helper
     labels = formula.labels
     is_pair = formula.n_outputs == 1

@@ -85,12 +85,12 @@ class InputRecord:
         )
 
 
-def record_of(classifier: BaseFCGBoost) -> InputRecord:
-    """Return what the rows of a classifier consist of."""
-    members = classifier.members_
-    n_columns = classifier.n_features_in_
+def record_of(model: BaseFCGBoost) -> InputRecord:
+    """Return what the rows of a model consist of."""
+    members = model.members_
+    n_columns = model.n_features_in_
     # Members differ in the outputs of columns only.
-    columns = classifier.columns_ or (NumberColumn(""),) * n_columns
+    columns = model.columns_ or (NumberColumn(""),) * n_columns
     are_numbers = [isinstance(column, NumberColumn) and column.unit != "days" for column in columns]
     if all(are_numbers):
         return InputRecord(columns, tuple(map(Cell, range(n_columns))), is_table=False)

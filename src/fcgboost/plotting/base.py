@@ -1,4 +1,4 @@
-"""What all displays share: Axes, texts, and questions to a fitted classifier."""
+"""What all displays share: Axes, texts, and questions to a fitted model."""
 
 from __future__ import annotations
 
@@ -67,12 +67,19 @@ class Display:
         check_is_fitted(estimator)
 
     @classmethod
+    def _check_classes(cls, estimator: BaseEstimator) -> None:
+        """Raise an error also for an estimator that does not predict classes."""
+        cls._check(estimator)
+        if not hasattr(estimator, "classes_"):  # any user's estimator
+            raise TypeError(f"{cls.__name__} draws classifiers, got {type(estimator).__name__}.")
+
+    @classmethod
     def _check_boosted(cls, estimator: BaseEstimator) -> BaseFCGBoost:
-        """Return a fitted classifier of this package."""
+        """Return a fitted model of this package."""
         cls._check(estimator)
         if not isinstance(estimator, BaseFCGBoost):
             raise TypeError(
-                f"{cls.__name__} draws fitted classifiers of fcgboost, got "
+                f"{cls.__name__} draws fitted models of fcgboost, got "
                 f"{type(estimator).__name__}: of a Pipeline pass the last step, and the rows that "
                 "the steps before it return."
             )

@@ -121,7 +121,7 @@ class DecisionBoundaryDisplay(base.Display):
 
         if k is not None:
             estimator = cls._check_boosted(estimator).truncate(k)
-        cls._check(estimator)
+        cls._check_classes(estimator)
         points = to_numpy(check_array(X, accept_sparse="csr", dtype=np.float64))
         names = getattr(X, "columns", ("feature 1", "feature 2"))
         surface = inspection.DecisionBoundaryDisplay.from_estimator(

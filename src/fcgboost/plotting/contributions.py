@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, is_classifier
 
 from fcgboost.arrays import Rows, to_numpy
 from fcgboost.colors import CLASS_COLORS, GREY
@@ -29,6 +29,8 @@ _CELL = 12
 @dataclass(eq=False, repr=False)
 class ContributionDisplay(base.Display):
     """A waterfall of Shapley values, from the base value to the decision value of one row.
+
+    Of a regressor that is the prediction before the inverse link of its loss.
 
     Attributes
     ----------
@@ -66,7 +68,7 @@ class ContributionDisplay(base.Display):
 
         Parameters
         ----------
-        estimator : fitted classifier of this package
+        estimator : fitted classifier or regressor of this package
         X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
         row : int, default=0
         background : like X, or None, default=None
@@ -76,12 +78,21 @@ class ContributionDisplay(base.Display):
         **kwargs :
             For `plot`.
         """
-        classifier = cls._check_boosted(estimator)
-        names = base.feature_names(classifier, X)
-        explanation = classifier.explain(_one_row(X, row), background=background)
+        model = cls._check_boosted(estimator)
+        names = base.feature_names(model, X)
+        explanation = model.explain(_one_row(X, row), background=background)
+        if not is_classifier(model):
+            display = cls(
+                explanation.values[0],
+                names,
+                cells_of(explanation, 0),
+                float(explanation.base_values[0]),
+                xlabel="prediction",
+            )
+            return display.plot(**kwargs)
         return cls.from_explanation(
             replace(explanation, feature_names=names),
-            classes=classifier.classes_,
+            classes=model.classes_,
             class_of_interest=class_of_interest,
             **kwargs,
         )
@@ -161,7 +172,7 @@ class ContributionDisplay(base.Display):
         """Draw where the bars begin and end."""
         for name, value, line in (
             ("base value", self.base_value, ":"),
-            ("decision value", self.decision_value, "--"),
+            (self.xlabel.partition(" for ")[0], self.decision_value, "--"),
         ):
             ax.axvline(
                 value,

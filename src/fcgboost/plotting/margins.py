@@ -70,7 +70,7 @@ class MarginDisplay(base.Display):
         **kwargs :
             For `plot`.
         """
-        cls._check(estimator)
+        cls._check_classes(estimator)
         decision = _decision_values(estimator, X)
         return cls.from_predictions(y, decision, classes=estimator.classes_, **kwargs)
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, is_classifier
+from sklearn.metrics import root_mean_squared_error
 from sklearn.utils.validation import check_is_fitted
 
 from fcgboost.arrays import Rows
@@ -18,7 +19,7 @@ from fcgboost.plotting import base
 from fcgboost.plotting.base import Array
 from fcgboost.prediction import BaseFCGBoost
 from fcgboost.training.scoring import Metric
-from fcgboost.training.tasks import PrecomputedClassifier
+from fcgboost.training.tasks import PrecomputedClassifier, PrecomputedRegressor
 
 if TYPE_CHECKING:
     from matplotlib.lines import Line2D
@@ -71,8 +72,8 @@ class PathDisplay(base.Display):
 
         Parameters
         ----------
-        estimator : fitted classifier of this package
-        X, y : rows and their labels, or None, default=None
+        estimator : fitted classifier or regressor of this package
+        X, y : rows and their targets, or None, default=None
             Held-out rows, for one more curve.
         name : str, default="test"
             The name of this curve; it replaces a recorded one of the same name.
@@ -80,7 +81,8 @@ class PathDisplay(base.Display):
             One of the `metrics` of the fit, recorded for "train" and "validation" rows, or for X
             and y alone any score of scikit-learn. None is the first of the fit; if it had none,
             the error (alone, what `scoring` says) of its "validation" rows. What was recorded for
-            each of several members is averaged.
+            each of several members is averaged. The error of a regressor is the loss for those, and
+            the root of the mean squared error for X and y.
         x : {"atoms", "steps"}, default="atoms"
             Several classes choose several atoms in one step.
         **kwargs :
@@ -103,9 +105,9 @@ class PathDisplay(base.Display):
             if metric is not None:
                 curves[name] = _path_metric(classifier, X, y, metric)
             else:
-                # Scores that are no accuracy are not errors.
+                # Other scores than the accuracy are not errors.
                 curves = curves if ylabel == "error" else {}
-                ylabel = "error"
+                ylabel = "error" if is_classifier(classifier) else "root mean squared error"
                 curves[name] = path_error(classifier, X, y)
         if not curves:
             raise ValueError(
@@ -242,11 +244,13 @@ def path_length(classifier: BaseFCGBoost) -> int:
 
 
 def path_error(estimator: BaseFCGBoost, X: ArrayLike, y: ArrayLike) -> Array:
-    """Return the share of wrong predictions after every step of a classifier's whole path.
+    """Return the share of wrong predictions after every step of a model's whole path.
+
+    Of a regressor it is the root of the mean squared error.
 
     Parameters
     ----------
-    estimator : fitted FCGBoostClassifier
+    estimator : fitted FCGBoostClassifier or FCGBoostRegressor
     X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
     y : array-like of shape (n_samples,)
 
@@ -257,7 +261,10 @@ def path_error(estimator: BaseFCGBoost, X: ArrayLike, y: ArrayLike) -> Array:
     """
     check_is_fitted(estimator)
     whole = estimator.truncate(path_length(estimator))
-    return np.array([np.mean(predicted != np.asarray(y)) for predicted in whole.staged_predict(X)])
+    staged = whole.staged_predict(X)
+    if is_classifier(whole):
+        return np.array([np.mean(predicted != np.asarray(y)) for predicted in staged])
+    return np.array([root_mean_squared_error(y, predicted) for predicted in staged])
 
 
 def atoms_by_step(classifier: BaseFCGBoost) -> Array:
@@ -293,18 +300,23 @@ def _path_metric(classifier: BaseFCGBoost, X: Rows, y: ArrayLike, metric: str) -
     """Return a score after every step of the whole path."""
     score = Metric(named_metrics(classifier.metrics).get(metric, metric))
     whole = classifier.truncate(path_length(classifier))
-    staged = map(to_host, whole.staged_decision_function(X))
-    stand_ins = (
+    return np.array([score(stand_in, X, y) for stand_in in _staged(whole, X)])
+
+
+def _staged(model: BaseFCGBoost, X: Rows) -> Iterable[BaseEstimator]:
+    """Return estimators with the predictions after every step."""
+    if not is_classifier(model):
+        return map(PrecomputedRegressor, map(to_host, model.staged_predict(X)))
+    return (
         PrecomputedClassifier(
-            whole._loss_,
-            whole.classes_,
-            decision,
-            whole.link_,
-            whole._correction_,
+            model._loss_,
+            model.classes_,
+            to_host(decision),
+            model.link_,
+            model._correction_,
         )
-        for decision in staged
+        for decision in model.staged_decision_function(X)
     )
-    return np.array([score(stand_in, X, y) for stand_in in stand_ins])
 
 
 def recorded(classifier: BaseFCGBoost, metric: str | None = None) -> tuple[dict[str, Array], str]:
@@ -332,6 +344,8 @@ def recorded(classifier: BaseFCGBoost, metric: str | None = None) -> tuple[dict[
     name = "validation" + suffix
     if not is_accuracy:
         return {name: scores}, f"score ({scoring})"
+    if not is_classifier(classifier):
+        return {name: -scores}, "loss in standard units"
     return {name: 1.0 - scores}, "error"
 
 

@@ -75,7 +75,7 @@ class ReliabilityDisplay(base.Display):
         **kwargs :
             For `from_predictions`.
         """
-        cls._check(estimator)
+        cls._check_classes(estimator)
         proba = estimator.predict_proba(X)
         return cls.from_predictions(y, proba, classes=estimator.classes_, **kwargs)
 

@@ -14,7 +14,6 @@ from sklearn.utils.validation import _num_samples
 from fcgboost import _kernels, checks, hashing
 from fcgboost.arrays import (
     Array,
-    ClassLabels,
     Codes,
     Flags,
     Labels,
@@ -188,15 +187,15 @@ class Data(NamedTuple):
 
 
 class Labelled(NamedTuple):
-    """Checked rows, with the codes of their classes and their weights, zeros included."""
+    """Checked rows, with the task that read their target and their weights, zeros included."""
 
-    classes: ClassLabels
+    task: Task
     X: Matrix
-    codes: Codes
+    target: Target
     weights: Array
 
     def data(self) -> DataSet:
-        return DataSet.of(self.X, self.codes, self.weights)
+        return DataSet.of(self.X, self.target, self.weights)
 
 
 def _check_rows(

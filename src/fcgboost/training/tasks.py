@@ -108,6 +108,14 @@ class Task(ABC):
         """Return y."""
 
     @abstractmethod
+    def some_labels(self, target: Target) -> ClassLabels:
+        """Return y of a few rows, among which is every class."""
+
+    @abstractmethod
+    def translated(self, target: Target, task: Self) -> Target:
+        """Return the target of rows that another task has read."""
+
+    @abstractmethod
     def precomputed(self, decision: Array, link: PowerLink | None) -> BaseEstimator:
         """Return an estimator with these decision values, for scikit-learn's scorers."""
 
@@ -248,6 +256,12 @@ class Classification(Task):
     def labels(self, target: Target) -> ClassLabels:
         return np.asarray(self.classes[target])
 
+    def some_labels(self, target: Target) -> ClassLabels:
+        return self.labels(np.unique(target))
+
+    def translated(self, target: Target, task: Self) -> Target:
+        return np.searchsorted(self.classes, task.classes)[target]
+
     def precomputed(self, decision: Array, link: PowerLink | None) -> BaseEstimator:
         values = decision[:, 0] if self.n_outputs == 1 else decision
         return PrecomputedClassifier(
@@ -381,6 +395,12 @@ class Regression(Task):
         return errors, held_out.weights
 
     def labels(self, target: Target) -> ClassLabels:
+        return target
+
+    def some_labels(self, target: Target) -> ClassLabels:
+        return target[:1]
+
+    def translated(self, target: Target, task: Self) -> Target:
         return target
 
     def precomputed(self, decision: Array, link: PowerLink | None) -> BaseEstimator:

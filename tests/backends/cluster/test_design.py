@@ -22,8 +22,10 @@ from fcgboost.dictionaries import (
     ReluDictionary,
     TreeDictionary,
 )
+from fcgboost.losses import SquaredHinge
 from fcgboost.tables import inputs
 from fcgboost.training.dataset import DataSet
+from fcgboost.training.tasks import Classification
 from tests.suites.designs import (
     CHECKS,
     N_CLASSES,
@@ -220,9 +222,13 @@ def test_of_more_rows_than_enough_a_share_is_used_to_choose() -> None:
     y[:2] = 3
     workers = make_workers(X, y, np.ones(2000), [100, 1200])
     design = lay(workers, ReluDictionary(), True, 4)
+    task = Classification(SquaredHinge(), None, np.arange(4))
     for kept in (1.0, 0.5, 0.001):
-        train, held_out = layout._split(design.rows, 4, 0.25, 7, kept)
-        counts = [rows.ask("class_totals", 4) for rows in (train, held_out)]
+        train, held_out = layout._split(design.rows, task, 0.25, 7, kept)
+        counts = [
+            np.bincount(*map(np.concatenate, rows.ask("target_totals")), 4)
+            for rows in (train, held_out)
+        ]
         assert [rows.n_rows for rows in (train, held_out)] == [sum(some) for some in counts]
         # Also the rare class, and all classes where few rows are left.
         assert min(map(min, counts)) >= 1.0

@@ -14,6 +14,7 @@ import dask.array as da
 import dask.dataframe as dd
 
 from fcgboost.backends.dask.collections import Features, find_features, make_table
+from tests.suites.clusters import TASK
 
 pytestmark = pytest.mark.extras
 
@@ -26,7 +27,7 @@ def array(values: Any, rows: tuple[int, ...] = (4, 6)) -> Any:
 
 
 def loaded(*collections: Any) -> list[Any]:
-    table = make_table(*collections)
+    table = make_table(TASK, *collections)
     return list(dask.compute(*table.parts, scheduler="synchronous"))
 
 
@@ -35,13 +36,15 @@ def test_partitions_hold_the_rows_with_labels_and_weights() -> None:
     parts = loaded(array(X), array(Y), array(weights))
     assert [len(part.X) for part in parts] == [4, 6]
     np.testing.assert_array_equal(np.vstack([part.X for part in parts]), X)
-    np.testing.assert_array_equal(np.concatenate([part.classes[part.codes] for part in parts]), Y)
+    np.testing.assert_array_equal(
+        np.concatenate([part.task.labels(part.target) for part in parts]), Y
+    )
     np.testing.assert_array_equal(np.concatenate([part.weights for part in parts]), weights)
 
 
 def test_labels_come_in_the_partitions_of_the_rows() -> None:
     labels = array(Y[:, None], rows=(5, 5))
-    assert [len(part.codes) for part in loaded(array(X), labels, None)] == [4, 6]
+    assert [len(part.target) for part in loaded(array(X), labels, None)] == [4, 6]
 
 
 def test_frames_name_their_columns_and_arrays_number_them() -> None:
@@ -66,12 +69,12 @@ def test_frames_name_their_columns_and_arrays_number_them() -> None:
 )
 def test_what_makes_no_table_is_named(collections: Any, error: type, named: str) -> None:
     with pytest.raises(error, match=named):
-        make_table(*collections)
+        make_table(TASK, *collections)
 
 
 def test_validation_data_must_have_the_columns_of_the_fit() -> None:
     with pytest.raises(ValueError, match=r"^X_val has the columns"):
-        make_table(array(X[:, :2]), array(Y), None, "_val", find_features(array(X), "X"))
+        make_table(TASK, array(X[:, :2]), array(Y), None, "_val", find_features(array(X), "X"))
 
 
 def test_a_fault_in_a_partition_is_named_with_its_number() -> None:

@@ -18,7 +18,7 @@ from fcgboost.backends.dask import tables
 from fcgboost.backends.dask.collections import find_features, make_table
 from fcgboost.backends.dask.tables import learn_table_columns
 from fcgboost.dask import DaskFCGBoostClassifier
-from tests.suites.clusters import cluster_of, in_chunks, noisy
+from tests.suites.clusters import TASK, cluster_of, in_chunks, noisy
 from tests.suites.frames import make_frame
 
 pytestmark = [
@@ -201,11 +201,11 @@ def test_loaded_rows_of_other_table_columns_keep_apart():
     X, y = in_parts(FRAME[["grade"]]), in_parts(pd.Series(LABELS))
     here = FCGBoostClassifier(**GAUSS).fit(FRAME[["grade"]], LABELS)
     keys = [
-        make_table(X, y, None, table_columns=own).parts[0].key
+        make_table(TASK, X, y, None, table_columns=own).parts[0].key
         for own in (None, here._table_columns_)
     ]
     assert keys[0] != keys[1]
-    again = make_table(X, y, None, table_columns=tuple(here._table_columns_))
+    again = make_table(TASK, X, y, None, table_columns=tuple(here._table_columns_))
     assert again.parts[0].key == keys[1]
 
 

@@ -158,11 +158,11 @@ def test_labels_are_judged_over_all_partitions(client):
 
 REFUSED: dict[str, dict[str, Any]] = {
     "device='torch'.*: use device='cpu'": {"device": "torch"},
-    "scoring='roc_auc'.* by accuracy: use scoring=None": {"scoring": "roc_auc"},
+    "scoring='roc_auc'.* only accuracy and loss score: use scoring=None": {"scoring": "roc_auc"},
     "time_limit .*fits are not timed: use max_iter": {"time_limit": 5.0},
     r"metrics .*no process has all rows: use truncate\(k\) and score": {"metrics": "roc_auc"},
     r"Truncation\(.*: use scheme='fully_corrective'": {"scheme": "truncation"},
-    r"^Hinge\(.*: use loss='squared_hinge'": {"loss": "hinge"},
+    r"^Hinge\(.*: use a CurvedLoss": {"loss": "hinge"},
     r"AdmmSolver\(.*: use solver='newton'": {"solver": "admm"},
     r"GradientDescentSolver\(.*: use solver='newton'": {"solver": "gradient_descent"},
     "max_iter": {"max_iter": 0},

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.datasets import make_friedman1
 
-from fcgboost import FCGBoostClassifier
+from fcgboost import FCGBoostClassifier, FCGBoostRegressor
 from fcgboost.dictionaries import (
     LinearDictionary,
     SigmoidDictionary,
@@ -55,6 +56,24 @@ def test_a_device_gives_the_model_of_numpy(setting: dict[str, Any], n_classes: i
     parameters = parameters_of(setting)
     here = FCGBoostClassifier(**parameters).fit(X, y, weights)
     assert_close(FCGBoostClassifier(**parameters, device="torch").fit(X, y, weights), here)
+
+
+@pytest.mark.extras
+@pytest.mark.parametrize("loss", ["squared_error", "huber", "absolute_error", "poisson"])
+@pytest.mark.parametrize("dictionary", ["auto", "compact", "tree"])
+def test_a_device_gives_the_regressor_of_numpy(loss: str, dictionary: str) -> None:
+    torch = pytest.importorskip("torch")
+    X, y = make_friedman1(200, random_state=0)
+    y = np.round(y) if loss == "poisson" else 1e3 + y
+    parameters = {"loss": loss, "max_iter": 6, "cv": 2, "random_state": 0}
+    here = FCGBoostRegressor(dictionary, **parameters).fit(X, y)
+    there = FCGBoostRegressor(dictionary, **parameters, device="torch")
+    there.fit(torch.tensor(X), torch.tensor(y))
+    assert [member.l2 for member in there.members_] == [member.l2 for member in here.members_]
+    np.testing.assert_allclose(there.predict(X), here.predict(X), rtol=0, atol=1e-9 * np.std(y))
+    predicted = there.predict(torch.tensor(X, dtype=torch.float32))
+    assert predicted.dtype is torch.float32
+    np.testing.assert_allclose(predicted.numpy(), here.predict(X), rtol=1e-5)
 
 
 @pytest.mark.extras

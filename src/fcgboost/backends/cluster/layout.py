@@ -1,4 +1,4 @@
-"""The layout of rows on workers: classes, splits, the design, and scores of steps."""
+"""The layout of rows on workers: targets, splits, the design, and scores of steps."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fcgboost.backends.cluster.design import ClusterDesign, draw
 from fcgboost.backends.cluster.shard import HashSplit
 from fcgboost.backends.cluster.workers import RemoteRows, Workers
 from fcgboost.calibration import HeldOut
-from fcgboost.checks import check_columns, check_labels, class_weights, warn_of_shares
+from fcgboost.checks import check_columns, warn_of_shares
 from fcgboost.designs.base import Array
 from fcgboost.designs.outliers import find_limits
 from fcgboost.dictionaries import Dictionary
@@ -41,7 +41,7 @@ from fcgboost.training.folds import SHARE
 from fcgboost.training.layout import N_SAMPLED, FitRows, Judge, Layout, View
 from fcgboost.training.run import Job
 from fcgboost.training.settings import Settings
-from fcgboost.training.tasks import Classification, Task, check_two_classes
+from fcgboost.training.tasks import Task
 from fcgboost.training.warm_start import FitState, find_state
 
 # The choice uses at most this many rows.
@@ -64,13 +64,13 @@ def check_supported(settings: Settings, groups: object, trusted: object = None) 
     if solver is None:
         _refuse(scheme, "correction is always full", "scheme='fully_corrective'")
     if not isinstance(settings.loss, CurvedLoss):
-        _refuse(settings.loss, "losses must be curved", "loss='squared_hinge'")
+        _refuse(settings.loss, "losses must be curved", "a CurvedLoss, such as the default")
     if not isinstance(solver, NewtonSolver):
         _refuse(solver, "no process has all rows", "solver='newton'")
     if settings.device != "cpu":
         _refuse(f"device={settings.device!r}", "workers compute on CPUs", "device='cpu'")
     if settings.scoring not in (None, "accuracy"):
-        _refuse(f"scoring={settings.scoring!r}", "steps are scored by accuracy", "scoring=None")
+        _refuse(f"scoring={settings.scoring!r}", "only accuracy and loss score", "scoring=None")
     if settings.time_limit is not None:
         _refuse("time_limit", "fits are not timed", "max_iter")
     if settings.metrics:
@@ -93,24 +93,24 @@ def prepare(
     """Return the fit to rows on workers, which may continue the last one."""
     train = RemoteRows(workers, 0)
     validation = RemoteRows(workers, 1) if has_validation_data else None
-    classes, is_sparse = _survey(train, validation)
-    digests = [train.ask("set_classes", classes, lasts=True)]
+    task, is_sparse = _survey(settings.task, train, validation)
+    digests = [train.ask("set_task", task, lasts=True)]
     if validation is not None:
-        digests.append(validation.ask("set_classes", classes, lasts=True))
+        digests.append(validation.ask("set_task", task, lasts=True))
     train = train._replace(n_rows=digests[0].n_rows)
     n_columns = len(table_columns)
     state = find_state(
         settings,
-        (*classes.tolist(), *digests, n_columns, is_sparse),
+        (*task.names, *digests, n_columns, is_sparse),
         table_columns,
         last,
     )
-    totals = train.ask("class_totals", len(classes))
+    target, weights = map(np.concatenate, train.ask("target_totals"))
     if settings.validation_fraction is not None:
         whole = train
         train, validation = _split(
             whole,
-            len(classes),
+            task,
             settings.validation_fraction,
             state.key,
         )
@@ -122,14 +122,11 @@ def prepare(
             )
         workers.round("clear_cache", [whole.dataset_id], owner=(whole.dataset_id,))
     kinds = settings.of_kinds(train.n_rows, n_columns if is_sparse else 0)
-    task = settings.task
-    assert isinstance(task, Classification)
-    per_class = class_weights(task.class_weight, classes, totals)
     rows = ClusterRows(
-        replace(task, classes=classes, per_class=per_class),
+        task.learned(target, weights),
         train=train,
         validation=validation,
-        total_weight=float(totals.sum()),
+        total_weight=float(weights.sum()),
         table_columns=None if is_sparse else table_columns,
     )
     if settings.is_crossfitted and validation is None:
@@ -143,8 +140,12 @@ def prepare(
     )
 
 
-def _survey(train: RemoteRows, validation: RemoteRows | None) -> tuple[ClassLabels, bool]:
-    """Return the classes and whether rows are sparse; check that all partitions agree."""
+def _survey(
+    task: Task,
+    train: RemoteRows,
+    validation: RemoteRows | None,
+) -> tuple[Task, bool]:
+    """Return the task and whether rows are sparse; check that all partitions agree."""
     survey = train.ask("survey")
     check_some_weight(np.array([survey is not None]), "sample_weight")
     labels, are_sparse, totals, n_rows = survey
@@ -154,13 +155,13 @@ def _survey(train: RemoteRows, validation: RemoteRows | None) -> tuple[ClassLabe
             "Some partitions of X are sparse and some are not: convert all, for example with "
             "X.map_blocks(scipy.sparse.csr_array)."
         )
-    classes, _ = check_labels(_united(labels))
-    check_two_classes(classes)
+    task, target = task.read(_united(labels))
+    task, _ = task.present(target)
     if validation is not None:
         survey = validation.ask("survey")
         check_some_weight(np.array([survey is not None]), "sample_weight_val")
-        check_labels(_united(survey[0]), classes)
-    return classes, are_sparse[0]
+        task.read_again(_united(survey[0]))
+    return task, are_sparse[0]
 
 
 def _united(labels: Sequence[ClassLabels]) -> ClassLabels:
@@ -177,19 +178,20 @@ def _united(labels: Sequence[ClassLabels]) -> ClassLabels:
 
 def _split(
     rows: RemoteRows,
-    n_classes: int,
+    task: Task,
     fraction: float,
     key: int,
     kept: float = 1.0,
 ) -> tuple[RemoteRows, RemoteRows]:
     """Split a share of the rows on the workers into training and validation rows.
 
-    Rows are held out if their keyed hashes are small. Of each class with at least two distinct rows
-    one is held out and one is kept for training; equal rows stay together.
+    Rows are held out if their keyed hashes are small. Of each class, or of all rows without one,
+    with at least two distinct rows one is held out and one is kept for training; equal rows stay
+    together.
     """
     # Not the key of draws, which would miss the rows with small hashes.
     key = hashing.derive(key, 1)
-    smallest, largest = rows.ask("hash_ranges", key, n_classes)
+    smallest, largest = rows.ask("hash_ranges", key, max(1, len(task.names)))
     largest = np.max(largest, axis=0)
     last = np.maximum(_hash_at(fraction * kept), np.min(smallest, axis=0))
     last = np.minimum(last, largest - np.uint64(1))
@@ -227,13 +229,13 @@ class ClusterRows(FitRows):
 
     def __init__(
         self,
-        task: Classification,
+        task: Task,
         train: RemoteRows,
         validation: RemoteRows | None,
         total_weight: float,
         table_columns: Sequence[Column] | None,
     ) -> None:
-        self.task: Classification = task
+        self.task = task
         self.total_weight = total_weight
         self.has_validation = validation is not None
         self._train = train
@@ -247,7 +249,7 @@ class ClusterRows(FitRows):
         kept = min(1.0, _ENOUGH_ROWS / self._train.n_rows)
         train, held_out = _split(
             self._train,
-            len(self.task.classes),
+            self.task,
             SHARE,
             key,
             kept,
@@ -331,8 +333,8 @@ class ClusterRows(FitRows):
 
         def predicted(member: Member) -> HeldOut:
             answers = validation.ask("predicted", member.model)
-            decision, codes, weights = map(np.concatenate, answers)
-            return HeldOut(decision, codes, self.task.weights(codes, weights))
+            decision, target, weights = map(np.concatenate, answers)
+            return HeldOut(decision, target, self.task.weights(target, weights))
 
         return replace(
             layout,

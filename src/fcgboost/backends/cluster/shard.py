@@ -24,6 +24,7 @@ from fcgboost.arrays import (
     Codes,
     Flags,
     Matrix,
+    Target,
 )
 from fcgboost.backends.cluster.sums import Pieces
 from fcgboost.backends.growth import HostRows, WeightSummary, quantize
@@ -52,7 +53,7 @@ _MOST_TARGETS = 1 << 12
 
 
 class HashSplit(NamedTuple):
-    """Which rows of each class are held out, and which train: decided by their keyed hashes."""
+    """Which rows of each stratum are held out, and which train: decided by their keyed hashes."""
 
     key: int
     #: The largest hashes of rows that are held out.
@@ -92,8 +93,8 @@ class GrownTree(NamedTuple):
 class Partition:
     """The training or validation rows of one partition."""
 
-    def __init__(self, data: DataSet, labels: ClassLabels) -> None:
-        self._hold(data, labels)
+    def __init__(self, data: DataSet, task: Task) -> None:
+        self._hold(data, task)
         self._columns: dict[int, RowColumns] = {}
         #: The state after the last evaluation of columns.
         self._states: dict[ActiveColumns, KeptState] = {}
@@ -101,10 +102,10 @@ class Partition:
         self._design: MemoryDesign
         self._validator: Validator
 
-    def _hold(self, data: DataSet, labels: ClassLabels) -> None:
+    def _hold(self, data: DataSet, task: Task) -> None:
         #: The raw rows, for splits, and the rows as atoms see them.
         self._data = self._laid = data
-        self._labels = labels
+        self._task = task
         # Two keys: that of the fit, and that of a step.
         self._hashes = lru_cache(maxsize=2)(partial(hashing.keyed, data.row_hashes))
 
@@ -112,7 +113,7 @@ class Partition:
     def of(cls, loaded: Labelled) -> Partition | None:
         """Return the loaded rows of positive weight, or None if there are none."""
         data = loaded.data()
-        return cls(data, loaded.classes) if len(data.weights) else None
+        return cls(data, loaded.task) if len(data.weights) else None
 
     def count(self) -> int:
         """Return the number of rows."""
@@ -121,29 +122,32 @@ class Partition:
     # Before the loop.
 
     def survey(self) -> tuple[list[ClassLabels], list[bool], list[float], list[int]]:
-        """Return the labels, the sparsity, the sum of weights and the number of rows."""
+        """Return some labels, the sparsity, the sum of weights and the number of rows."""
         data = self._data
-        labels = self._labels[np.unique(data.strata)]
+        labels = self._task.some_labels(data.target)
         is_sparse = sparse.issparse(data.X)
         total = float(data.weights.sum())
         return [labels], [is_sparse], [total], [self.count()]
 
-    def set_classes(self, classes: ClassLabels) -> hashing.Digest:
-        """Replace labels by codes and put the rows in canonical order; return their digest."""
-        codes = np.searchsorted(classes, self._labels)[self._data.strata]
-        self._hold(replace(self._data, target=codes).canonical(), classes)
+    def set_task(self, task: Task) -> hashing.Digest:
+        """Take over the task of all partitions, and the canonical order; return the digest."""
+        target = task.translated(self._data.target, self._task)
+        self._hold(replace(self._data, target=target).canonical(), task)
         return self._data.digest()
 
-    def class_totals(self, n_classes: int) -> Array:
-        return np.asarray(np.bincount(self._data.strata, self._data.weights, n_classes))
+    def target_totals(self) -> tuple[list[Target], list[Array]]:
+        """Return the distinct targets and their weights, many targets as means of neighbours."""
+        targets, positions = np.unique(self._data.target, return_inverse=True)
+        totals = np.bincount(positions, self._data.weights)
+        return _few(targets, totals.astype(np.float64))
 
     def hash_ranges(
-        self, key: int, n_classes: int
+        self, key: int, n_strata: int
     ) -> tuple[list[hashing.Hashes], list[hashing.Hashes]]:
-        """Return the smallest and the largest keyed hash of each class."""
+        """Return the smallest and the largest keyed hash of each stratum."""
         hashes = hashing.keyed(self._data.row_hashes, key)
-        smallest = np.full(n_classes, np.iinfo(np.uint64).max)
-        largest = np.zeros(n_classes, dtype=np.uint64)
+        smallest = np.full(n_strata, np.iinfo(np.uint64).max)
+        largest = np.zeros(n_strata, dtype=np.uint64)
         np.minimum.at(smallest, self._data.strata, hashes)
         np.maximum.at(largest, self._data.strata, hashes)
         return [smallest], [largest]
@@ -155,7 +159,7 @@ class Partition:
         mask = hashes >= split.first_kept[data.strata]
         if is_held_out:
             mask = hashes <= split.last_held_out[data.strata]
-        return Partition(data.take(mask), self._labels) if mask.any() else None
+        return Partition(data.take(mask), self._task) if mask.any() else None
 
     def facts(self, task: Task, origins: Sequence[Column | Pair]) -> tuple[Facts, ...]:
         return facts_of(origins, self._data, task.level_sums)
@@ -277,14 +281,7 @@ class Partition:
         (point,) = points
         columns = point.columns
         assert isinstance(columns, RowColumns)
-        y, weights = columns.targets()
-        if len(y) <= _MOST_TARGETS:
-            return [y], [weights]
-        order = np.argsort(y)
-        starts = len(y) * np.arange(_MOST_TARGETS) // _MOST_TARGETS
-        sums = np.add.reduceat((weights * y)[order], starts)
-        totals = np.add.reduceat(weights[order], starts)
-        return [sums / totals], [totals]
+        return _few(*columns.targets())
 
     def expand(
         self,
@@ -430,10 +427,20 @@ class Partition:
             self._validator = self._validator.fresh()
         return np.array(self._validator(steps, [None] * n_known + list(atoms)))
 
-    def predicted(self, model: Model) -> tuple[list[Array], list[Codes], list[Array]]:
-        """Return the decision values, the classes and the weights of the rows."""
+    def predicted(self, model: Model) -> tuple[list[Array], list[Target], list[Array]]:
+        """Return the decision values, the targets and the weights of the rows."""
         data = self._laid
         return [np.asarray(model.decision(data.X))], [data.target], [data.weights]
+
+
+def _few(targets: Target, weights: Array) -> tuple[list[Target], list[Array]]:
+    """Return targets and weights, many as means of neighbours."""
+    if len(targets) <= _MOST_TARGETS:
+        return [targets], [weights]
+    order = np.argsort(targets)
+    starts = len(targets) * np.arange(_MOST_TARGETS) // _MOST_TARGETS
+    totals = np.add.reduceat(weights[order], starts)
+    return [np.add.reduceat((weights * targets)[order], starts) / totals], [totals]
 
 
 class Partitions(NamedTuple):

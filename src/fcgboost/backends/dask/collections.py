@@ -13,10 +13,11 @@ from dask.delayed import Delayed
 from scipy import sparse
 
 from fcgboost.arrays import Array, ClassLabels, Rows
-from fcgboost.checks import check_labels, check_plain_matrix, check_weights, read_columns
+from fcgboost.checks import check_plain_matrix, check_weights, read_columns
 from fcgboost.tables.columns import Column
 from fcgboost.tables.opening import names_of, open_table
 from fcgboost.training.dataset import Labelled
+from fcgboost.training.tasks import Task
 
 #: A Dask array or data frame: Dask is not typed.
 Collection: TypeAlias = Any
@@ -52,6 +53,7 @@ class DelayedRows(NamedTuple):
 
 
 def make_table(
+    task: Task,
     X: Collection,
     y: Collection,
     weights: Collection | None,
@@ -90,7 +92,7 @@ def make_table(
         )
     if weights is None:
         blocks.append([None] * len(blocks[0]))
-    token = tokenize(X, y, weights, table_columns)
+    token = tokenize(task, X, y, weights, table_columns)
     load = dask.delayed(load_rows, pure=True)
     # In the graph once, as there may be many levels.
     shared = table_columns and dask.delayed(
@@ -98,6 +100,7 @@ def make_table(
     )
     parts = tuple(
         load(
+            task,
             *part,
             i,
             features,
@@ -155,6 +158,7 @@ def _aligned(values: Collection, X: Collection, name: str) -> Collection:
 
 
 def load_rows(
+    task: Task,
     X: Rows,
     y: ClassLabels,
     weights: Array | None,
@@ -180,12 +184,12 @@ def load_rows(
         if n_rows == 0:
             nothing = np.zeros(0)
             return Labelled(
-                np.asarray(y),
+                task,
                 np.zeros((0, features.number)),
                 nothing.astype(np.intp),
                 nothing,
             )
-        classes, codes = check_labels(y)
+        task, target = task.read(y)
         if table_columns is None:
             X = check_plain_matrix(
                 X,
@@ -199,9 +203,9 @@ def load_rows(
         X = X if sparse.issparse(X) else np.ascontiguousarray(X)
         weights = check_weights(weights, n_rows, f"sample_weight{suffix}")
         return Labelled(
-            classes,
+            task,
             X,
-            codes,
+            target,
             weights,
         )
     except (TypeError, ValueError) as error:
