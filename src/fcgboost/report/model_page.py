@@ -276,7 +276,14 @@ def _path_facts(model: FittedModel) -> dict[str, str]:
 def _member_table(model: FittedModel) -> Table:
     """List the kinds of members."""
     cells = zip(*model.kind_rows(), strict=True)
-    columns = list(map(TableColumn.of_texts, KIND_HEADS, cells))
+    columns = [
+        TableColumn.of_texts(head, texts)
+        for head, texts in zip(
+            KIND_HEADS,
+            cells,
+            strict=True,
+        )
+    ]
     return Table(f"All {count(len(model.members), 'member')}", columns)
 
 
