@@ -111,7 +111,7 @@ def advised(function: F) -> F:
     own = signature(function).parameters
 
     @wraps(function)
-    def call(*arguments: Any, **parameters: Any) -> Any:
+    def call(*arguments: object, **parameters: object) -> object:
         for name in parameters:
             if name in FOREIGN and name not in own:
                 raise TypeError(f"fcgboost has no parameter {name!r}: {FOREIGN[name]}.")

@@ -90,7 +90,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Fit, score, save, print."""
-    from fcgboost import FCGBoostClassifier, FCGBoostRegressor
     from fcgboost.cli import inputs, outputs, training
     from fcgboost.evaluation import evaluate
     from fcgboost.io import save_model
@@ -103,18 +102,7 @@ def run(options: argparse.Namespace) -> None:
     X, y, reading = inputs.read_labelled(
         options, dict(options.set).get("categorical_features", "from_dtype")
     )
-    given = {"dictionary": options.dictionary}
-    if options.loss is not None:
-        given["loss"] = options.loss
-    estimator: training.Estimator
-    if training.is_regression(y, options.task):
-        y = training.as_numbers(y)
-        estimator = training.make(FCGBoostRegressor, options, **given)
-        parts = training.split_numbers(X, y, options)
-    else:
-        estimator = training.make(FCGBoostClassifier, options, **given)
-        training.name_classes(estimator, y)
-        parts = training.split(X, y, options)
+    estimator, y, parts = training.prepared(options, X, y)
     X_train, X_test, y_train, y_test = parts
     if options.test_out is not None and reading["first_index"] is not None:
         raise ValueError(
@@ -132,16 +120,14 @@ def run(options: argparse.Namespace) -> None:
             y_train = y
     except ColumnError as error:
         raise ValueError(f"{options.data}: {error}") from None
-    test = evaluation.to_dict()
-    about: dict[str, Any] = {
-        "target": options.target,
-        "data": {"file": options.data.name, **_describe_target(model, y_train), "reading": reading},
-        "test": {"n_samples": len(y_test), **{key: test[key] for key in ("scores", "baseline")}},
-        "seconds": time.perf_counter() - start,
-        "created": datetime.now(UTC).isoformat(timespec="seconds"),
-        "fcgboost": __version__,
-        "ended": ending,
-    }
+    about = _about(
+        options,
+        reading,
+        y_train,
+        evaluation,
+        seconds=time.perf_counter() - start,
+        ending=ending,
+    )
     save_model(
         model,
         options.out,
@@ -152,7 +138,7 @@ def run(options: argparse.Namespace) -> None:
         held_out = inputs.as_written(X_test, reading).assign(**{options.target: y_test})
         write_rows(options.test_out, [pa.Table.from_pandas(held_out, preserve_index=False)])
     if options.json:
-        about["test"] |= test
+        about["test"] |= evaluation.to_dict()
         console.print_json({**_describe_model(model, options.out), **about})
     else:
         _print(
@@ -163,30 +149,70 @@ def run(options: argparse.Namespace) -> None:
         )
 
 
-def _describe_target(model: Estimator, y: NDArray[np.generic]) -> dict[str, Any]:
+def _about(
+    options: argparse.Namespace,
+    reading: dict[str, Any],
+    y: NDArray[np.generic],
+    evaluation: Evaluation | RegressionEvaluation,
+    *,
+    seconds: float,
+    ending: dict[str, object],
+) -> dict[str, Any]:
+    """Return what a model was fitted to, its scores on the rows held out, and how the fit ended."""
+    test = evaluation.to_dict()
+    return {
+        "target": options.target,
+        "data": {
+            "file": options.data.name,
+            "n_samples": len(y),
+            **_spread_of(y, evaluation),
+            "reading": reading,
+        },
+        "test": {
+            "n_samples": len(evaluation),
+            "scores": test["scores"],
+            "baseline": test["baseline"],
+        },
+        "seconds": seconds,
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "fcgboost": __version__,
+        "ended": ending,
+    }
+
+
+def _spread_of(
+    y: NDArray[np.generic], evaluation: Evaluation | RegressionEvaluation
+) -> dict[str, object]:
+    """Return the quartiles of numbers, or the number of rows of every class."""
     import numpy as np
 
-    from fcgboost import FCGBoostRegressor
+    from fcgboost.residuals import RegressionEvaluation
 
-    if isinstance(model, FCGBoostRegressor):
+    if isinstance(evaluation, RegressionEvaluation):
         quartiles = np.quantile(y.astype(np.float64), np.linspace(0.0, 1.0, 5))
-        return {"n_samples": len(y), "quartiles": quartiles.tolist()}
+        return {"quartiles": quartiles.tolist()}
     classes, counts = np.unique(y, return_counts=True)
-    class_counts = dict(zip(map(str, classes.tolist()), counts.tolist(), strict=True))
-    return {"n_samples": len(y), "class_counts": class_counts}
+    return {"class_counts": dict(zip(map(str, classes.tolist()), counts.tolist(), strict=True))}
 
 
 def _describe_model(model: Estimator, out: Path) -> dict[str, Any]:
     """Return how large a model is, and which parameters were given or chosen."""
     chosen = [
-        {"weight": member.weight, "l2": member.l2, "steps": member.n_iter}
+        {
+            "weight": member.weight,
+            "l2": member.l2,
+            "steps": member.n_iter,
+        }
         for member in model.members_
     ]
     return {
         "model": str(out),
         "bytes": out.stat().st_size,
         "n_atoms": model.n_atoms_,
-        "parameters": {"dictionary": str(model.dictionary), "loss": str(model.loss)},
+        "parameters": {
+            "dictionary": str(model.dictionary),
+            "loss": str(model.loss),
+        },
         "members": chosen,
         "findings": [asdict(finding) for finding in model.findings_],
     }

@@ -7,7 +7,7 @@ import time
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 
 Estimator = FCGBoostClassifier | FCGBoostRegressor
+#: Rows to fit to and rows that are held out, and the targets of both.
+Parts: TypeAlias = list[Any]
 E = TypeVar("E", FCGBoostClassifier, FCGBoostRegressor)
 
 
@@ -39,7 +41,23 @@ def make(estimator: type[E], options: argparse.Namespace, **parameters: Any) -> 
     return made.set_params(**dict(options.set))
 
 
-def is_regression(y: NDArray[np.generic], task: str | None) -> bool:
+def prepared(
+    options: argparse.Namespace, X: pd.DataFrame, y: NDArray[np.generic]
+) -> tuple[Estimator, NDArray[np.generic], Parts]:
+    """Return what to fit, the target as it takes it, and the parts of `split`."""
+    given = {"dictionary": options.dictionary}
+    if options.loss is not None:
+        given["loss"] = options.loss
+    if _is_regression(y, options.task):
+        numbers = _as_numbers(y)
+        regressor = make(FCGBoostRegressor, options, **given)
+        return regressor, numbers, _split_numbers(X, numbers, options)
+    classifier = make(FCGBoostClassifier, options, **given)
+    name_classes(classifier, y)
+    return classifier, y, split(X, y, options)
+
+
+def _is_regression(y: NDArray[np.generic], task: str | None) -> bool:
     """Whether a target is a quantity, as an option says or its values suggest."""
     if task is not None:
         return task == "regression"
@@ -52,7 +70,7 @@ def is_regression(y: NDArray[np.generic], task: str | None) -> bool:
     return is_number
 
 
-def as_numbers(y: NDArray[np.generic]) -> NDArray[np.float64]:
+def _as_numbers(y: NDArray[np.generic]) -> NDArray[np.float64]:
     """Return the target of a regression."""
     if y.dtype.kind not in "biuf":
         raise ValueError(
@@ -70,9 +88,7 @@ def name_classes(classifier: FCGBoostClassifier, y: NDArray[np.generic]) -> None
         classifier.set_params(class_weight=named)
 
 
-def split_numbers(
-    X: pd.DataFrame, y: NDArray[np.float64], options: argparse.Namespace
-) -> list[Any]:
+def _split_numbers(X: pd.DataFrame, y: NDArray[np.float64], options: argparse.Namespace) -> Parts:
     """Return rows to fit to and rows that are held out, and the targets of both."""
     train, test = train_test_split(
         np.arange(len(y)),
@@ -82,7 +98,7 @@ def split_numbers(
     return [_safe_indexing(X, train), _safe_indexing(X, test), y[train], y[test]]
 
 
-def split(X: pd.DataFrame, y: NDArray[np.generic], options: argparse.Namespace) -> list[Any]:
+def split(X: pd.DataFrame, y: NDArray[np.generic], options: argparse.Namespace) -> Parts:
     """Return rows to fit to and rows that are held out, and the labels of both."""
     values, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
     is_single = counts[codes] == 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 import pandas as pd
@@ -228,7 +228,7 @@ class _Classes:
     lost: Lost
     spelled: Callable[[str], str]
     classes: dict[str, object]
-    dtype: np.dtype[Any]
+    dtype: np.dtype[np.generic]
     has_known: bool = False
 
     @classmethod

@@ -49,8 +49,8 @@ def open_delimited(source: Source, file: IO[bytes], separators: str, dialect: Di
     records = list(_records(head, separator))
     n_skipped = header_at(source, records) + 1
     columns = named(records[n_skipped - 1]) if records else []
-    is_counted = len(set(columns)) == len(columns) and all(map(str.isdecimal, columns))
-    if all(map(_NUMBER.fullmatch, columns)) and not is_counted:
+    are_numbered = len(set(columns)) == len(columns) and all(map(str.isdecimal, columns))
+    if all(map(_NUMBER.fullmatch, columns)) and not are_numbered:
         raise ValueError(f"{name}: the first line holds numbers, not names; add a header line.")
     options = arrow_csv.ReadOptions(
         use_threads=False,

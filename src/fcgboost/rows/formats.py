@@ -78,7 +78,7 @@ def open_rows(
     merge_spellings: bool = False,
     strict: bool = False,
     max_bytes: int | None = None,
-    like: Mapping[str, Any] | None = None,
+    like: Mapping[str, object] | None = None,
     tell: Callable[[str], None] = warn,
 ) -> Iterator[RowFile]:
     """Open a file or a pipe of rows, to be read whole or in batches.
@@ -263,7 +263,7 @@ def _parquet(source: Source, file: IO[bytes]) -> tuple[pa.Schema, Blocks]:
     return schema, batches
 
 
-def _column_size(file: IO[bytes], column: Any) -> int:
+def _column_size(file: IO[bytes], column: parquet.ColumnChunkMetaData) -> int:
     """Return the bytes that a column of a group of rows fills."""
     first = column.data_page_offset
     start = min(first, column.dictionary_page_offset or first)
