@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 from fcgboost import FCGBoostClassifier
+from fcgboost.calibration import probabilities_of
 from fcgboost.export import save_c, to_c
 from fcgboost.export.c_text import fields_of
 from fcgboost.export.sources import record_of
 from fcgboost.tables import NumberColumn
-from fcgboost.training.scoring import probabilities_of
 from tests.suites.compilers import WARNINGS, compile_c, needs_compiler
 from tests.suites.export_cases import (
     CASES,

@@ -9,9 +9,9 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 
 from fcgboost import FCGBoostClassifier, ReluDictionary, SquaredHinge
+from fcgboost.calibration import probabilities_of
 from fcgboost.export import save_onnx, to_onnx
 from fcgboost.io import load_model, save_model
-from fcgboost.training.scoring import probabilities_of
 from tests.suites.export_cases import (
     CASES,
     ENSEMBLES,

@@ -75,7 +75,7 @@ class TimeLimit:
             warnings.warn(
                 f"Reading and checking the data took {taken:.2g} s, longer than "
                 f"time_limit={self.seconds:g}: each path ends after one step.",
-                stacklevel=7,
+                stacklevel=8,
             )
 
     def allows_split(self) -> bool:
