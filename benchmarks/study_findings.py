@@ -31,7 +31,7 @@ def share(n_rows: int, dictionary: str) -> float:
     """Return the share of a fit that the search takes."""
     X, y = make_rows(n_rows, _N_COLUMNS, seed=0)
     classifier = FCGBoostClassifier(dictionary, n_jobs=1, random_state=0)
-    data = check_data(classifier, X, y, None, (None, None, None))
+    data = check_data(classifier, classifier._make_task(), X, y, None, (None, None, None))
     seconds = []
     for _ in range(_N_TIMES):
         start = time.process_time()
@@ -45,7 +45,8 @@ def share(n_rows: int, dictionary: str) -> float:
 def said(table: LabelledFrame) -> list[Finding]:
     """Return what is said about a table."""
     classifier = FCGBoostClassifier()
-    data = check_data(classifier, table.X, np.asarray(table.y), None, (None, None, None))
+    task = classifier._make_task()
+    data = check_data(classifier, task, table.X, np.asarray(table.y), None, (None, None, None))
     return [*classifier.findings_, *findings_in(data)]
 
 

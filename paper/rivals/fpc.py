@@ -112,6 +112,6 @@ def _minimise_hinge(A: Array, y: Array, max_iter: int) -> Array:
     for _ in range(max_iter):
         u = linalg.cho_solve(factor, A.T @ (v + w) + u)
         Au = A @ u
-        v = y * prox(y * (Au - w), tau)
+        v = prox(y, Au - w, tau)
         w = w + v - Au
     return u

@@ -410,7 +410,7 @@ def check_weights(weights: Weights, n_samples: int, name: str = "sample_weight")
     return np.asarray(counts)
 
 
-def warn_of_shares(total: float, n_rows: int, stacklevel: int = 6) -> None:
+def warn_of_shares(total: float, n_rows: int, stacklevel: int = 7) -> None:
     """Warn if the weights of n_rows rows, all positive, are too small to be counts."""
     if total < _LEAST_COUNT * n_rows:
         warnings.warn(

@@ -8,8 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fcgboost import SquaredHinge
 from fcgboost.greedy.path import Trace
 from fcgboost.stopping import Status, Step
+from fcgboost.training.tasks import Classification
 from fcgboost.training.trials import Trial, choose, results_table
 
 
@@ -59,6 +61,7 @@ def make_trial(
     }
     return Trial(
         settings=SimpleNamespace(**{**plain, **changes}),  # type: ignore[arg-type]
+        task=Classification(SquaredHinge()),
         view=None,  # type: ignore[arg-type]
         judge=SimpleNamespace(weight=weight),  # type: ignore[arg-type]
         k0=k0,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache, lru_cache, partial
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -298,21 +298,24 @@ class MemoryDesign(Design):
         return self.dictionary
 
     @cached
-    def _growers(self) -> Callable[[bool], threads.Copies[Any]]:
+    def _growers(self) -> dict[bool, threads.Copies[Any]]:
         """What grows trees, by whether these have the weights of the rows."""
+        return {}
 
-        @cache
-        def growers(are_even: bool) -> threads.Copies[Any]:
-            weights = self.weights if are_even else None
-            return threads.Copies(self.device.grower(self.trees, self.inputs, weights))
-
-        return growers
+    def _grower(self, is_even: bool) -> threads.Copies[Any]:
+        if is_even not in self._growers:
+            weights = self.weights if is_even else None
+            grower = self.device.grower(self.trees, self.inputs, weights)
+            self._growers[is_even] = threads.Copies(grower)
+        return self._growers[is_even]
 
     def grow(self, residuals: Residuals) -> tuple[Any, Sums]:
+        is_even = residuals.points[0].columns.loss.is_even
+        growers = self._grower(is_even)
+
         def grown(output: int) -> tuple[Matrix, Any]:
-            loss = residuals.points[output].columns.loss
-            weights = self.weights if loss.is_even else residuals.weights[:, output]
-            with self._growers(loss.is_even).lent() as grower:
+            weights = self.weights if is_even else residuals.weights[:, output]
+            with growers.lent() as grower:
                 atom = grower.grow(residuals.matrix[:, output], weights, 0)
                 n_leaves = len(self.trees.leaf_values(atom))
                 return atom, self.tree(grower.leaves, n_leaves)

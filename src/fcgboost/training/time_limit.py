@@ -75,7 +75,7 @@ class TimeLimit:
             warnings.warn(
                 f"Reading and checking the data took {taken:.2g} s, longer than "
                 f"time_limit={self.seconds:g}: each path ends after one step.",
-                stacklevel=6,
+                stacklevel=8,
             )
 
     def allows_split(self) -> bool:
@@ -99,7 +99,7 @@ class TimeLimit:
             warnings.warn(
                 f"time_limit={self.seconds:g} is too short for all rows: only "
                 f"{len(data.train.weights):,} of {n_rows:,} are used.",
-                stacklevel=5,
+                stacklevel=6,
             )
         return data
 
