@@ -109,7 +109,7 @@ def fitted_again() -> Iterator[None]:
         recipe = replace(fit.recipe, l2=trial.ridges[ridge], max_iter=k)
         return replace(fit, recipe=recipe).run(paths.schedule)
 
-    def averaged(rounds: Any, results: Any) -> CrossFit:
+    def averaged(rounds: Any, task: Any, results: Any) -> CrossFit:
         changed = []
         for part in rounds:
             steps = zip(part.trials, part.best.steps, strict=True)
@@ -121,7 +121,7 @@ def fitted_again() -> Iterator[None]:
                 for of_member in trial.held_out(member)
             ]
             changed.append(replace(part, trials=trials, members=members, held_out=held_out))
-        return average(changed, results)
+        return average(changed, task, results)
 
     with (
         mock.patch.object(crossfit._Paths, "fit", recorded),
