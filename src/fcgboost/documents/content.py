@@ -9,7 +9,6 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from msgspec import structs
 from numpy.typing import NDArray
-from sklearn.base import is_classifier
 
 from fcgboost import __version__
 from fcgboost.arrays import (
@@ -84,6 +83,7 @@ class Content(NamedTuple):
 def document_of(model: Fitted, *, has_background: bool, about: JsonObject) -> JsonObject:
     """Return a fitted model as a JSON document, but for its members."""
     names = getattr(model, "feature_names_in_", None)
+    classes = getattr(model, "classes_", None)
     # Not available for every dictionary, nor for a loaded and truncated model.
     importances = getattr(model, "feature_importances_", None)
     columns = model._table_columns_
@@ -92,7 +92,7 @@ def document_of(model: Fitted, *, has_background: bool, about: JsonObject) -> Js
         "version": schema.VERSION,
         "written_by": f"fcgboost {__version__}",
         "about": about,
-        **(_class_document(model) if is_classifier(model) else {"task": "regression"}),
+        **({"task": "regression"} if classes is None else _class_document(model, classes)),
         "n_features": int(model.n_features_in_),
         "feature_names": None if names is None else _texts(names),
         "columns": None if columns is None else list(map(column_document, columns)),
@@ -106,14 +106,14 @@ def document_of(model: Fitted, *, has_background: bool, about: JsonObject) -> Js
     }
 
 
-def _class_document(classifier: Fitted) -> JsonObject:
+def _class_document(classifier: Fitted, classes: NDArray[np.generic]) -> JsonObject:
     """Return what only classifiers have."""
-    labels = classifier.classes_.dtype
+    labels = classes.dtype
     dtype = f"U{labels.itemsize // 4}" if labels.kind == "U" else labels.name
     correction = classifier._correction_
     return {
         "task": "classification",
-        "classes": {"dtype": dtype, "values": _texts(classifier.classes_)},
+        "classes": {"dtype": dtype, "values": _texts(classes)},
         "link": None if classifier.link_ is None else asdict(classifier.link_),
         "correction": correction
         and {"matrix": correction.matrix.tolist(), "shift": correction.shift},

@@ -109,7 +109,7 @@ class Task(ABC):
 
     @abstractmethod
     def some_labels(self, target: Target) -> ClassLabels:
-        """Return y of a few rows, among which is every class."""
+        """Return y of a few rows, among which is every class, or the least."""
 
     @abstractmethod
     def translated(self, target: Target, task: Self) -> Target:
@@ -398,7 +398,7 @@ class Regression(Task):
         return target
 
     def some_labels(self, target: Target) -> ClassLabels:
-        return target[:1]
+        return target[[target.argmin()]]
 
     def translated(self, target: Target, task: Self) -> Target:
         return target

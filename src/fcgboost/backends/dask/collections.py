@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple, TypeAlias
 
 import dask
@@ -14,6 +15,7 @@ from scipy import sparse
 
 from fcgboost.arrays import Array, ClassLabels, Rows
 from fcgboost.checks import check_plain_matrix, check_weights, read_columns
+from fcgboost.losses import Square
 from fcgboost.tables.columns import Column
 from fcgboost.tables.opening import names_of, open_table
 from fcgboost.training.dataset import Labelled
@@ -77,6 +79,8 @@ def make_table(
             f"X{suffix} has the columns {features}, but the X of the fit has {expected}."
         )
     features = expected or features
+    # A worker dies of rows to load with a loss that it cannot import.
+    reader = replace(task, loss=Square())
     collections |= {name: _aligned(collections[name], X, name) for name in list(collections)[1:]}
     # Dask's optimisation may merge partitions of X but not of y.
     for optimize in (True, False):
@@ -92,7 +96,7 @@ def make_table(
         )
     if weights is None:
         blocks.append([None] * len(blocks[0]))
-    token = tokenize(task, X, y, weights, table_columns)
+    token = tokenize(reader, X, y, weights, table_columns)
     load = dask.delayed(load_rows, pure=True)
     # In the graph once, as there may be many levels.
     shared = table_columns and dask.delayed(
@@ -100,7 +104,7 @@ def make_table(
     )
     parts = tuple(
         load(
-            task,
+            reader,
             *part,
             i,
             features,
