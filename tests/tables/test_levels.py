@@ -61,36 +61,29 @@ def additive(codes, y, weights, prior, n_classes):
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_what_pairs_tell_out_of_fold_is_what_a_loop_finds(n_classes: int) -> None:
+def test_what_pairs_tell_is_what_a_loop_finds(n_classes: int) -> None:
     rows = make_rows(400, n_classes)
     sizes = (5, 7)
     codes = np.where(np.isnan(rows.X[:, :2]), [4, 6], rows.X[:, :2]).astype(int)
     facts = PairFacts.of(sizes, PAIR.codes(rows.X), rows, n_classes)
-    found = facts.out_of_fold(PAIR.codes(rows.X), rows.row_hashes)
+    found = facts.shares()[PAIR.codes(rows.X)]
     y = rows.codes
     weights = rows.weights
     prior = shares_of(y, weights, n_classes)
     everyone = additive(codes, y, weights, prior, n_classes)
-    cells = sorted(set(map(tuple, codes.tolist())))
-    counts = []
-    gaps = []
-    for cell in cells:
+    counts = {}
+    gaps = {}
+    for cell in sorted(set(map(tuple, codes.tolist()))):
         is_in = (codes == cell).all(axis=1)
-        counts.append(weights[is_in].sum())
-        gaps.append(shares_of(y[is_in], weights[is_in], n_classes) - everyone(*cell))
+        counts[cell] = weights[is_in].sum()
+        gaps[cell] = shares_of(y[is_in], weights[is_in], n_classes) - everyone(*cell)
     n_expected = sum(len(set(codes[:, j].tolist())) for j in (0, 1)) - 1
-    spread, within = between(counts, gaps, n_expected, prior)
-    parts = parts_of(rows)
-    for i in range(0, 400, 7):
-        others = parts != parts[i]
-        expected = additive(codes[others], y[others], weights[others], prior, n_classes)
-        is_in = others & (codes == codes[i]).all(axis=1)
-        effect = np.zeros(n_classes)
-        if is_in.any():
-            n = weights[is_in].sum()
-            gap = shares_of(y[is_in], weights[is_in], n_classes) - expected(*codes[i])
-            effect = gap * spread * n / (spread * n + within)
-        np.testing.assert_allclose(found[i], effect[1:], atol=1e-12)
+    spread, within = between(counts.values(), gaps.values(), n_expected, prior)
+    for cell, n in counts.items():
+        effect = gaps[cell] * spread * n / (spread * n + within)
+        is_in = (codes == cell).all(axis=1)
+        expected = np.tile(effect[1:], (is_in.sum(), 1))
+        np.testing.assert_allclose(found[is_in], expected, atol=1e-12)
 
 
 def test_shares_of_levels_out_of_fold_are_what_a_loop_finds() -> None:

@@ -36,7 +36,7 @@ from fcgboost.tables.columns import (
     level_codes,
 )
 from fcgboost.tables.learning import Audience, NumberFacts, number_outputs
-from fcgboost.tables.levels import LabelFacts, LevelFacts, PairFacts
+from fcgboost.tables.levels import LEAST_GAIN, LabelFacts, LevelFacts, PairFacts
 from fcgboost.tables.pairs import Pair, choose_pairs
 
 # Levels with fewer rows are pooled for trees: sets of many levels would learn them by heart. If
@@ -133,24 +133,15 @@ class Inputs:
         return Z
 
     def encode_training(
-        self, X: Array, row_hashes: hashing.Hashes, facts: Mapping[int, LabelFacts]
+        self, X: Array, row_hashes: hashing.Hashes, facts: Mapping[int, LevelFacts]
     ) -> Array:
-        """Return the inputs of training rows, with statistics of other rows."""
+        """Return the inputs of training rows, with statistics of levels by other rows."""
         Z: Array = self.encode(X)
         are_shares = np.array([output.part.startswith(_SHARE) for output in self.outputs])
         for j, fact in facts.items():
-            origin = self.origins[j]
-            if isinstance(origin, Pair):
-                codes = origin.codes(X)
-            else:
-                codes = level_codes(X[:, j], len(fact.counts) - 1)
+            codes = level_codes(X[:, j], len(fact.counts) - 1)
             Z[:, are_shares & (self.sources == j)] = fact.out_of_fold(codes, row_hashes)
         return Z
-
-    def used(self, facts: Sequence[Any]) -> dict[int, LabelFacts]:
-        """Return the facts that the encoding of training rows needs, by column or pair."""
-        pairs = zip(self.sources.tolist(), self.outputs, strict=True)
-        return {j: facts[j] for j, output in pairs if output.part.startswith(_SHARE)}
 
 
 def encode(inputs: Inputs | None, X: Rows) -> Rows:
@@ -216,44 +207,50 @@ def learn_inputs(
     ask: Callable[[Sequence[Column | Pair]], Sequence[Any]],
     sample: Array,
     labels: Sequence[object],
-) -> tuple[Inputs, dict[int, LabelFacts]]:
+) -> tuple[Inputs, dict[int, LevelFacts]]:
     """Return what columns become for the families of a dictionary; a sample gives medians.
 
     `ask` returns the facts of columns, or of pairs. Those that the encoding of training rows needs
     are returned as well.
     """
     audience = audience_of(dictionary)
-    learned: list[Column] = []
     facts = list(ask(columns))
-    for j, (column, fact) in enumerate(zip(columns, facts, strict=True)):
-        if isinstance(column, CategoryColumn):
-            column = replace(column, outputs=_level_outputs(fact, labels, audience))
-        elif isinstance(column, NumberColumn):
-            column = replace(column, outputs=number_outputs(fact, sample[:, j], audience))
-        learned.append(column)
-    without = list(map(_without_priors, learned))
-    if any(column.n_outputs for column in without):
-        learned = without
-    if not any(column.n_outputs for column in learned):
+    for least_gain in (LEAST_GAIN, -np.inf):
+        learned = [
+            _learned(column, fact, sample[:, j], labels, audience, least_gain)
+            for j, (column, fact) in enumerate(zip(columns, facts, strict=True))
+        ]
+        # Statistics that tell nothing are better than no inputs.
+        if any(column.n_outputs for column in learned):
+            break
+    else:
         raise ValueError("X has no usable column: all are constant, empty or unique identifiers.")
-    pairs = []
-    for pair, fact in choose_pairs(learned, ask):
-        pairs.append(replace(pair, outputs=tuple(_share_outputs(fact, labels))))
-        facts.append(fact)
-    inputs = Inputs(learned, pairs)
-    return inputs, inputs.used(facts)
-
-
-def _without_priors(column: Column) -> Column:
-    """Drop the shares of a column if they are the same for all levels."""
-    shares = [
-        output.numbers
-        for output in column.outputs
-        if isinstance(output, LevelOutput) and output.part.startswith(_SHARE)
+    pairs = [
+        replace(pair, outputs=tuple(_share_outputs(fact, labels)))
+        for pair, fact in choose_pairs(learned, ask)
     ]
-    if not shares or any(min(numbers) < max(numbers) for numbers in shares):
-        return column
-    return replace(column, outputs=column.outputs[len(shares) :])  # type: ignore[call-arg]
+    used = {
+        j: facts[j]
+        for j, column in enumerate(learned)
+        if any(output.part.startswith(_SHARE) for output in column.outputs)
+    }
+    return Inputs(learned, pairs), used
+
+
+def _learned(
+    column: Column,
+    fact: Any,
+    values: Array,
+    labels: Sequence[object],
+    audience: Audience,
+    least_gain: float,
+) -> Column:
+    """Return what a column becomes; statistics of many levels need a least gain."""
+    if isinstance(column, CategoryColumn):
+        return replace(column, outputs=_level_outputs(fact, labels, audience, least_gain))
+    if isinstance(column, NumberColumn):
+        return replace(column, outputs=number_outputs(fact, values, audience))
+    return column
 
 
 def are_plain(columns: Sequence[Column]) -> bool:
@@ -278,7 +275,10 @@ def median_rows(X: Array) -> Array:
 
 
 def _level_outputs(
-    facts: LevelFacts, labels: Sequence[object], audience: Audience
+    facts: LevelFacts,
+    labels: Sequence[object],
+    audience: Audience,
+    least_gain: float,
 ) -> tuple[LevelOutput, ...]:
     """Return codes of levels, marks for few of them, or statistics."""
     counts = facts.counts[:-1]
@@ -290,7 +290,7 @@ def _level_outputs(
     is_few = len(present) <= FEW_LEVELS
     outputs = []
     if not is_few:
-        outputs = _share_outputs(facts, labels)
+        outputs = _share_outputs(facts, labels) if facts.gain() >= least_gain else []
     elif audience.smooth:
         # Of two levels, one mark tells them apart.
         marked = present if len(present) + has_gaps > 2 else present[1:]

@@ -16,13 +16,10 @@ from fcgboost.tables.columns import (
     LevelOutput,
     level_codes,
 )
-from fcgboost.tables.levels import PairFacts
+from fcgboost.tables.levels import LEAST_GAIN, PairFacts
 
 # All pairs that are tried have at most so many combinations; those with the fewest come first.
 _MOST_COMBINATIONS = 1 << 14
-# Those that explain most are kept: at most so many, and at least so much, in units of chance.
-_MOST_PAIRS = 6
-_LEAST_GAIN = 12.0
 
 
 @dataclass(frozen=True)
@@ -87,7 +84,10 @@ def choose_pairs(
     columns: Sequence[Column],
     facts_of: Callable[[Sequence[Pair]], Iterable[PairFacts]],
 ) -> list[tuple[Pair, PairFacts]]:
-    """Return the pairs of columns with few levels that tell most beyond both columns."""
+    """Return the pairs of columns with few levels that tell most beyond both columns.
+
+    A column is in one pair at most: further ones mostly tell the same.
+    """
     used = [
         j
         for j, column in enumerate(columns)
@@ -101,7 +101,12 @@ def choose_pairs(
     tried = pairs[: int(np.searchsorted(totals, _MOST_COMBINATIONS, side="right"))]
     if not tried:
         return []
-    facts = list(facts_of(tried))
-    gains = np.array([fact.gain() for fact in facts])
-    order = np.argsort(-gains, kind="stable")[:_MOST_PAIRS]
-    return [(tried[i], facts[i]) for i in order if gains[i] >= _LEAST_GAIN]
+    ranked = [(fact.gain(), pair, fact) for pair, fact in zip(tried, facts_of(tried), strict=True)]
+    ranked.sort(key=lambda entry: -entry[0])
+    chosen: list[tuple[Pair, PairFacts]] = []
+    paired: set[int] = set()
+    for gain, pair, fact in ranked:
+        if gain >= LEAST_GAIN and paired.isdisjoint(pair.columns):
+            paired.update(pair.columns)
+            chosen.append((pair, fact))
+    return chosen
