@@ -5,7 +5,7 @@ import pytest
 
 from fcgboost import hashing
 from fcgboost.tables import CategoryColumn
-from fcgboost.tables.levels import LevelFacts, PairFacts
+from fcgboost.tables.levels import LEAST_GAIN, LevelFacts, PairFacts
 from fcgboost.tables.pairs import Pair
 from fcgboost.training.dataset import DataSet
 
@@ -108,6 +108,21 @@ def test_shares_of_levels_out_of_fold_are_what_a_loop_finds() -> None:
         gap = shares_of(rows.codes[is_in], rows.weights[is_in], 2) - prior
         expected = prior + gap * spread * n / (spread * n + within)
         np.testing.assert_allclose(found[i], expected[1:], atol=1e-12)
+
+
+def test_random_levels_gain_too_little_to_enter() -> None:
+    rng = np.random.default_rng(0)
+    n, n_levels = 1500, 500
+    gains = {"chance": [], "effects": []}
+    for _ in range(30):
+        levels = rng.integers(n_levels, size=n)
+        p = np.where(levels % 2, 0.02, 0.4)
+        X = np.column_stack([levels, rng.normal(size=n)])
+        for name, y in {"chance": np.arange(n) % 7 == 0, "effects": rng.random(n) < p}.items():
+            rows = DataSet.of(X, y.astype(int), np.ones(n))
+            codes = rows.X[:, 0].astype(int)
+            gains[name].append(LevelFacts.of((n_levels + 1,), codes, rows, 2).gain())
+    assert 0.0 < max(gains["chance"]) < LEAST_GAIN < min(gains["effects"])
 
 
 def test_effects_that_add_up_gain_nothing_in_a_pair() -> None:
