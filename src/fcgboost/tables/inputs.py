@@ -1,8 +1,8 @@
 """The inputs of atoms, derived from the columns of a table.
 
 Families that take missing values and categories, such as trees, see them as they are. The others
-see numbers: gaps filled and marked, few levels one-hot encoded, many levels target encoded.
-Training rows are encoded out of fold, so that no row sees its own class.
+see numbers: gaps filled and marked, few levels one-hot encoded, many levels target encoded: of
+training rows out of fold, so that no row sees its own class.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Inputs:
         self._order = np.argsort(views, kind="stable")
         #: The output of a column or a pair that every input is.
         self.outputs = [outputs[i] for i in self._order]
-        n_outputs = [origin.n_outputs for origin in self.origins]
+        n_outputs = [len(origin.outputs) for origin in self.origins]
         #: What every input is made of: a column or, beyond them, a pair.
         self.sources = np.repeat(np.arange(len(self.origins)), n_outputs)[self._order]
         n_smooth = views.count(0)
@@ -124,13 +124,10 @@ class Inputs:
     def encode(self, X: Rows) -> Rows:
         """Return the inputs of rows that were read."""
         X = np.asarray(to_numpy(X), dtype=np.float64)
-        Z = np.empty((len(X), self.n_inputs))
-        positions = iter(np.argsort(self._order))
         encoded = [column.encode(X[:, j]) for j, column in enumerate(self.columns)]
         encoded += [pair.encode(X) for pair in self.pairs]
-        for values in chain.from_iterable(encoded):
-            Z[:, next(positions)] = values
-        return Z
+        outputs = list(chain.from_iterable(encoded))
+        return np.column_stack([outputs[i] for i in self._order])
 
     def encode_training(
         self, X: Array, row_hashes: hashing.Hashes, facts: Mapping[int, LevelFacts]
@@ -271,7 +268,7 @@ def median_rows(X: Array) -> Array:
     first, others = np.split(X, [n_median_rows(X.shape[1])])
     is_empty = np.isnan(first).all(axis=0)
     others = others[~np.isnan(others[:, is_empty]).all(axis=1)]
-    return np.vstack([first, np.where(is_empty, others, np.nan)]) if len(others) else first
+    return np.vstack([first, np.where(is_empty, others, np.nan)])
 
 
 def _level_outputs(
@@ -316,9 +313,7 @@ def _share_outputs(facts: LabelFacts, labels: Sequence[object]) -> list[LevelOut
 
 def _codes(counts: Array, least: float) -> tuple[float, ...]:
     """Return numbers of levels, frequent ones first; rare ones share the last, gaps have -1."""
-    order = np.argsort(-counts, kind="stable")
-    is_frequent = counts[order] >= least
-    numbers = np.where(is_frequent, np.arange(len(order)), is_frequent.sum()).astype(np.float64)
-    codes = np.full(len(counts) + 1, -1.0)
-    codes[order] = np.where(counts[order] > 0.0, numbers, -1.0)
-    return tuple(codes.tolist())
+    ranks = np.argsort(np.argsort(-counts, kind="stable"))
+    codes = np.minimum(ranks, np.count_nonzero(counts >= least)).astype(np.float64)
+    codes[counts == 0.0] = -1.0
+    return (*codes.tolist(), -1.0)

@@ -345,29 +345,36 @@ def unit_of_dtype(dtype: object) -> Unit | None:
     return "number" if kind in kinds else None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class NumberFacts:
     """What determines the outputs of a column of numbers; facts of parts of the rows add up."""
 
     has_gaps: bool
     has_numbers: bool
     #: The least and the largest value of every part of a date.
-    ends: tuple[tuple[float, float], ...]
+    least: Array
+    largest: Array
 
     @classmethod
     def of(cls, numbers: Array, unit: str) -> NumberFacts:
         """Collect the facts about numbers."""
         present = numbers[~np.isnan(numbers)]
         parts = [part_of_date(part, present) for part in (PARTS if unit == "days" else ())]
-        ends = [(values.min(initial=np.inf), values.max(initial=-np.inf)) for values in parts]
-        return cls(len(present) < len(numbers), len(present) > 0, tuple(ends))
+        return cls(
+            len(present) < len(numbers),
+            len(present) > 0,
+            least=np.array([values.min(initial=np.inf) for values in parts]),
+            largest=np.array([values.max(initial=-np.inf) for values in parts]),
+        )
 
     def __add__(self, other: NumberFacts) -> NumberFacts:
         """Return the facts of both."""
-        pairs = zip(self.ends, other.ends, strict=True)
-        ends = tuple((min(a[0], b[0]), max(a[1], b[1])) for a, b in pairs)
-        has_numbers = self.has_numbers or other.has_numbers
-        return NumberFacts(self.has_gaps or other.has_gaps, has_numbers, ends)
+        return NumberFacts(
+            self.has_gaps or other.has_gaps,
+            self.has_numbers or other.has_numbers,
+            least=np.minimum(self.least, other.least),
+            largest=np.maximum(self.largest, other.largest),
+        )
 
 
 class Audience(NamedTuple):
@@ -403,8 +410,8 @@ def number_outputs(
         outputs.append(NumberOutput("missing", view=audience.view))
         if audience.trees:
             outputs.append(NumberOutput(view="trees"))
-    for part, (low, high) in zip(PARTS, facts.ends, strict=False):
-        if low < high:
+    for part, varies in zip(PARTS, facts.least < facts.largest, strict=False):
+        if varies:
             fill = _median(part_of_date(part, present)) if audience.smooth else None
             outputs.append(NumberOutput(part, fill))  # type: ignore[arg-type]
     return tuple(outputs)

@@ -12,7 +12,9 @@ from fcgboost import hashing
 from fcgboost.arrays import Codes
 from fcgboost.tables.cells import Array
 
-# Target statistics are out of fold: the number of folds, and the key of their draw.
+# The number of folds out of which levels of training rows are encoded, and gains are measured; and
+# the key of their draw. Pairs are encoded by all rows: their levels are few, and trees recognise
+# folds by values that differ.
 _N_FOLDS = 5
 _KEY = 19
 # The effects of both levels of pairs are fitted in turn, so often; so many rows draw them to zero.

@@ -59,10 +59,6 @@ class Pair:
     def n_combinations(self) -> int:
         return self.sizes[0] * self.sizes[1]
 
-    @property
-    def n_outputs(self) -> int:
-        return len(self.outputs)
-
     def output_names(self) -> tuple[str, ...]:
         """Return the names of the numeric columns it becomes."""
         return tuple(f"{output.part} beyond {self.name}" for output in self.outputs)
