@@ -140,7 +140,7 @@ def test_a_column_is_in_one_pair_at_most() -> None:
 
 
 def test_pairs_with_few_combinations_are_tried_first(monkeypatch) -> None:
-    monkeypatch.setattr(pairs, "_MOST_COMBINATIONS", 70)
+    monkeypatch.setattr(pairs, "_MOST_TRIED", 3)
     sizes = {"a": 12, "b": 3, "c": 5, "d": 2, "many": 13}
     columns = []
     for name, size in sizes.items():

@@ -187,8 +187,7 @@ def facts_of(origins: Sequence[Column | Pair], rows: Any, n_classes: int) -> tup
     facts: list[Facts] = []
     for j, origin in enumerate(origins):
         if isinstance(origin, Pair):
-            codes = origin.codes(rows.X)
-            facts.append(PairFacts.of(origin.sizes, codes, rows, n_classes))
+            facts.append(PairFacts.of(origin.sizes, origin.codes(rows.X), rows, n_classes))
         elif isinstance(origin, CategoryColumn):
             codes = level_codes(rows.X[:, j], len(origin.levels))
             facts.append(LevelFacts.of((len(origin.levels) + 1,), codes, rows, n_classes))
@@ -211,12 +210,16 @@ def learn_inputs(
     are returned as well.
     """
     audience = audience_of(dictionary)
-    facts = list(ask(columns))
+    facts = ask(columns)
     for least_gain in (LEAST_GAIN, -np.inf):
-        learned = [
-            _learned(column, fact, sample[:, j], labels, audience, least_gain)
-            for j, (column, fact) in enumerate(zip(columns, facts, strict=True))
-        ]
+        learned: list[Column] = []
+        for column, fact, values in zip(columns, facts, sample.T, strict=True):
+            if isinstance(column, CategoryColumn):
+                outputs = _level_outputs(fact, labels, audience, least_gain)
+                column = replace(column, outputs=outputs)
+            elif isinstance(column, NumberColumn):
+                column = replace(column, outputs=number_outputs(fact, values, audience))
+            learned.append(column)
         # Statistics that tell nothing are better than no inputs.
         if any(column.n_outputs for column in learned):
             break
@@ -232,22 +235,6 @@ def learn_inputs(
         if any(output.part.startswith(_SHARE) for output in column.outputs)
     }
     return Inputs(learned, pairs), used
-
-
-def _learned(
-    column: Column,
-    fact: Any,
-    values: Array,
-    labels: Sequence[object],
-    audience: Audience,
-    least_gain: float,
-) -> Column:
-    """Return what a column becomes; statistics of many levels need a least gain."""
-    if isinstance(column, CategoryColumn):
-        return replace(column, outputs=_level_outputs(fact, labels, audience, least_gain))
-    if isinstance(column, NumberColumn):
-        return replace(column, outputs=number_outputs(fact, values, audience))
-    return column
 
 
 def are_plain(columns: Sequence[Column]) -> bool:

@@ -18,8 +18,8 @@ from fcgboost.tables.columns import (
 )
 from fcgboost.tables.levels import LEAST_GAIN, PairFacts
 
-# All pairs that are tried have at most so many combinations; those with the fewest come first.
-_MOST_COMBINATIONS = 1 << 14
+# So many pairs are tried, those with the fewest combinations first.
+_MOST_TRIED = 256
 
 
 @dataclass(frozen=True)
@@ -93,8 +93,7 @@ def choose_pairs(
     ]
     pairs = [Pair.of(columns, first, second) for first, second in combinations(used, 2)]
     pairs.sort(key=lambda pair: pair.n_combinations)
-    totals = np.cumsum([pair.n_combinations for pair in pairs])
-    tried = pairs[: int(np.searchsorted(totals, _MOST_COMBINATIONS, side="right"))]
+    tried = pairs[:_MOST_TRIED]
     if not tried:
         return []
     ranked = [(fact.gain(), pair, fact) for pair, fact in zip(tried, facts_of(tried), strict=True)]
