@@ -201,9 +201,9 @@ def gap(base: Figures, other: Figures) -> str:
     if not splits:
         return "–"
     gaps = np.array([base[split].auc - other[split].auc for split in splits])
-    error = gaps.std(ddof=1) / np.sqrt(len(gaps)) if len(gaps) > 1 else np.nan
+    error = f" ± {gaps.std(ddof=1) / np.sqrt(len(gaps)):.2f}" if len(gaps) > 1 else ""
     ratio = np.median([base[split].cpu / other[split].cpu for split in splits])
-    return f"{gaps.mean():+.2f} ± {error:.2f} ({ratio:.2f} ×)"
+    return f"{gaps.mean():+.2f}{error} ({ratio:.2f} ×)"
 
 
 def lines(rows: Iterable[Mapping[str, str]], variants: Sequence[str]) -> Iterator[str]:
