@@ -128,14 +128,14 @@ def _read(
     names |= {name: cells[name] for name in options.keep}
     if options.trusted is None:
         return X, y, pa.table(names), None
-    marks = [str(mark or "").strip().lower() for mark in cells[options.trusted].to_pylist()]
+    marks = [str(mark or "").strip() for mark in cells[options.trusted].to_pylist()]
     for row, mark in zip(names["row"], marks, strict=True):
-        if mark not in _CERTAIN | _UNCERTAIN:
+        if mark.lower() not in _CERTAIN | _UNCERTAIN:
             raise ValueError(
                 f"{options.data}, row {row}, column {options.trusted!r}: {mark!r} does not say "
                 "whether the label is certain. Write 1, true or yes; or 0, false, no or nothing."
             )
-    return X, y, pa.table(names), np.isin(marks, list(_CERTAIN))
+    return X, y, pa.table(names), np.array([mark.lower() in _CERTAIN for mark in marks])
 
 
 def _write(options: argparse.Namespace, audit: Audit, names: pa.Table) -> None:
