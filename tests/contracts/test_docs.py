@@ -51,7 +51,8 @@ def pages() -> list[Path]:
     return [path for path in found if not NO_PAGES & set(path.parents)]
 
 
-TEXTS = [*pages(), ROOT / "README.md", ROOT / "ARCHITECTURE.md", ROOT / "CONTRIBUTING.md"]
+TOP = ("README.md", "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
+TEXTS = [*pages(), *(ROOT / name for name in TOP)]
 each_text = pytest.mark.parametrize("path", TEXTS, ids=[path.name for path in TEXTS])
 
 
@@ -122,15 +123,41 @@ def source_of(target: Path) -> Path:
     return ROOT / "examples" / ("GALLERY_HEADER.rst" if name == "index" else f"{name}.py")
 
 
+def prose(path: Path) -> str:
+    """Return a page without its code."""
+    return re.sub(r"```.*?```|`[^`]*`", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
+
+
+def links(path: Path) -> Iterator[tuple[Path, str]]:
+    """Give what the relative links of a page lead to: a file, and a place in it or ""."""
+    for target, anchor in re.findall(r"\]\(([^)#\s]*)(?:#([^)\s]*))?\)", prose(path)):
+        if not re.match(r"[a-z]+:", target):
+            yield (path.parent / target).resolve() if target else path, anchor
+
+
+def anchors(path: Path) -> set[str]:
+    """Return the places in a page that links can name: its headings, and explicit ones."""
+    text = re.sub(r"^```.*?^```", "", path.read_text(encoding="utf-8"), flags=re.M | re.DOTALL)
+    headings = re.findall(r"^#{1,4} (.*)$", text, flags=re.MULTILINE)
+    named = re.findall(r'<a id="([\w-]+)">|^\(([\w-]+)\)=$', text, flags=re.MULTILINE)
+    slugs = {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+    return slugs.union(*named)
+
+
 @each_text
 def test_relative_links_lead_to_something(path: Path) -> None:
-    text = re.sub(r"```.*?```|`[^`]*`", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
-    targets = re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", text)
-    here = [target for target in targets if not re.match(r"[a-z]+:", target)]
-    missing = [
-        target for target in here if not source_of((path.parent / target).resolve()).exists()
-    ]
+    missing = [str(target) for target, _ in links(path) if not source_of(target).exists()]
     assert not missing
+
+
+@each_text
+def test_anchors_of_links_exist(path: Path) -> None:
+    lost = [
+        f"{target.name}#{anchor}"
+        for target, anchor in links(path)
+        if anchor and target.suffix == ".md" and anchor not in anchors(target)
+    ]
+    assert not lost
 
 
 def test_pictures_say_what_they_show() -> None:
