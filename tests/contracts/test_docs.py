@@ -13,6 +13,7 @@ from typing import NamedTuple
 import pytest
 
 import fcgboost
+from fcgboost import FCGBoostClassifier
 from fcgboost.cli import make_parser
 
 ROOT = Path(__file__).parents[2]
@@ -66,7 +67,10 @@ def blocks(path: Path) -> Iterator[Block]:
 
 RUNNABLE = [path for path in TEXTS if any(not block.mark for block in blocks(path))]
 #: Pages that fit models for more than a second.
-LONG = ("auto.md", "choosing-a-dictionary.md", "migrating.md", "report.md", "start.md")
+LONG = (
+    *("auto.md", "choosing-a-dictionary.md", "cross-validation.md", "imbalanced.md"),
+    *("migrating.md", "parameters.md", "report.md", "start.md"),
+)
 
 
 @pytest.mark.parametrize(
@@ -137,7 +141,11 @@ def links(path: Path) -> Iterator[tuple[Path, str]]:
 
 def anchors(path: Path) -> set[str]:
     """Return the places in a page that links can name: its headings, and explicit ones."""
-    text = re.sub(r"^```.*?^```", "", path.read_text(encoding="utf-8"), flags=re.M | re.DOTALL)
+    text = path.read_text(encoding="utf-8")
+    whole = re.fullmatch(r"```\{include\} (.*)\n```\n", text)
+    if whole:
+        return anchors(path.parent / whole[1])
+    text = re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
     headings = re.findall(r"^#{1,4} (.*)$", text, flags=re.MULTILINE)
     named = re.findall(r'<a id="([\w-]+)">|^\(([\w-]+)\)=$', text, flags=re.MULTILINE)
     slugs = {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
@@ -158,6 +166,20 @@ def test_anchors_of_links_exist(path: Path) -> None:
         if anchor and target.suffix == ".md" and anchor not in anchors(target)
     ]
     assert not lost
+
+
+def test_the_page_on_parameters_has_all_with_their_defaults() -> None:
+    page = (DOCS / "parameters.md").read_text(encoding="utf-8").partition("## All of them")[2]
+    documented = {}
+    for names, defaults in re.findall(r"^\| (`[^|]*) \| ([^|]*) \|", page, flags=re.MULTILINE):
+        each = names.replace("`", "").split(", ")
+        values = [value.strip("`") for value in defaults.split(", ")]
+        documented |= dict(zip(each, values * (len(each) // len(values)), strict=True))
+    expected = FCGBoostClassifier().get_params()
+    assert documented == {
+        name: f'"{value}"' if isinstance(value, str) else str(value)
+        for name, value in expected.items()
+    }
 
 
 def test_pictures_say_what_they_show() -> None:
