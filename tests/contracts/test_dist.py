@@ -78,6 +78,14 @@ def test_wheels_and_one_sdist_are_built(dist: Path, wheel: Path) -> None:
     assert found - {other} == {wheel.name, f"fcgboost-{VERSION}.tar.gz"} - {other}
 
 
+@pytest.mark.skipif(
+    "FCGBOOST_DIST" not in os.environ or sys.platform != "linux",
+    reason="`make dist` finds out which Linux a wheel is for",
+)
+def test_a_wheel_for_linux_says_for_which(wheel: Path) -> None:
+    assert "-py3-none-manylinux_" in wheel.name
+
+
 def test_a_wheel_for_windows_differs_by_its_library(dist: Path, wheel: Path) -> None:
     for other in dist.glob("*-win_amd64.whl"):
         names = names_in(other)
