@@ -52,7 +52,7 @@ def wheel(dist: Path) -> Path:
 
 def names_in(wheel: Path) -> set[str]:
     with zipfile.ZipFile(wheel) as archive:
-        return set(archive.namelist())
+        return {member.filename for member in archive.infolist() if not member.is_dir()}
 
 
 @pytest.fixture(scope="module")
