@@ -182,6 +182,19 @@ def test_the_page_on_parameters_has_all_with_their_defaults() -> None:
     }
 
 
+#: A family has one name; "beside" means "next to", and nothing is compared by it.
+OTHER_WORDS = re.compile(r"(?<!seismic[-+])\b(?:ramps?|bells?|bumps?|beside)\b", re.IGNORECASE)
+#: What reports say is drawn from rows, by programs of the laboratory.
+DRAWN = re.compile(r"<!-- ([\w-]+): begin -->.*?<!-- \1: end -->", re.DOTALL)
+
+
+@pytest.mark.parametrize(
+    "path", [*DOCS.glob("*.md"), *ROOT.glob("examples/*.py")], ids=lambda path: path.name
+)
+def test_pages_use_one_word_per_thing(path: Path) -> None:
+    assert OTHER_WORDS.findall(DRAWN.sub("", path.read_text(encoding="utf-8"))) == []
+
+
 def test_pictures_say_what_they_show() -> None:
     bare = [path.name for path in TEXTS if "![](" in path.read_text(encoding="utf-8")]
     assert not bare
