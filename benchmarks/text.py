@@ -168,7 +168,8 @@ def main() -> None:
     options = parser.parse_args()
     warnings.simplefilter("ignore")  # the rivals announce changes and count their iterations
     rivals = [*METHODS][1:]
-    print(f"| data | {' | '.join(METHODS)} | {' | '.join(f'compared with {name}' for name in rivals)} |")
+    heads = [*METHODS, *(f"compared with {name}" for name in rivals)]
+    print(f"| data | {' | '.join(heads)} |")
     print(f"|---|{(len(METHODS) + len(rivals)) * '---:|'}")
     for name in options.only:
         draws = range(options.first, options.first + options.n_draws)
