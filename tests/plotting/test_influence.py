@@ -107,7 +107,7 @@ def test_shapley_values_are_points_by_the_mean_size_of_their_columns(ax: Axes) -
     found = Explanation(values, np.zeros(2), data, ["a", "b", "c"], np.zeros(2))
     display = SummaryDisplay.from_explanation(found, ax=ax)
     assert names_of(ax) == ["b", "a", "c"]
-    assert_array_equal(display.levels, [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
+    assert_array_equal(display.levels, [[1.0, 0.5, 0.75], [0.5, 1.0, 0.75]])
     x, line = display.points_.get_offsets().T
     assert_allclose(x, values[:, [1, 0, 2]].ravel())
     assert_array_equal(line.round(), [0, 1, 2, 0, 1, 2])
@@ -124,15 +124,15 @@ def test_shapley_values_speak_for_the_class_asked_for(several: FCGBoostClassifie
 @pytest.mark.parametrize(
     ("column", "expected"),
     [
-        ([10.0, 0.0, 0.5, 0.5], [1.0, 0.0, 0.5, 0.5]),
-        ([2.0, np.nan, 1.0, np.nan], [1.0, 0.5, 0.0, 0.5]),
-        ([7, 7], [0.0, 0.0]),
+        ([10.0, 0.0, 0.5, 0.5], [1.0, 0.25, 0.625, 0.625]),
+        ([2.0, np.nan, 1.0, 3.0], [0.5, 0.5, 0.25, 0.75]),
+        ([True, False], [1.0, 0.5]),
         ([np.nan, np.nan], [0.5, 0.5]),
         (["b", "a"], [0.5, 0.5]),
-        (np.array(["2020-01-02", "NaT", "2020-01-01"], dtype="datetime64[D]"), [1.0, 0.5, 0.0]),
+        (np.array(["2020-01-02", "2020-01-01"], dtype="datetime64[D]"), [0.5, 0.5]),
     ],
 )
-def test_levels_rank_numbers_and_dates(column: Any, expected: list[float]) -> None:
+def test_levels_rank_numbers(column: Any, expected: list[float]) -> None:
     assert_array_equal(levels_of(np.array(column)), expected)
 
 

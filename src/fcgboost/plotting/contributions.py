@@ -186,7 +186,8 @@ def signed(value: float) -> str:
 
 def cells_of(explanation: Explanation, row: int) -> list[str]:
     """Return the values of a row as texts, in the order of the feature names."""
-    columns = columns_of(_one_row(explanation.data, row), explanation.feature_names)
+    cells = _one_row(explanation.data, row)
+    columns = columns_of(cells, explanation.feature_names)
     return [_text(column[0]) for column in columns]
 
 

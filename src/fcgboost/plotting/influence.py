@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.stats import rankdata
 from sklearn.base import BaseEstimator
 
 from fcgboost.colors import CLASS_COLORS
@@ -88,7 +89,7 @@ class FeatureInfluenceDisplay(base.Display):
 class SummaryDisplay(base.Display):
     """Shapley values of many rows: one point per row and column, the largest columns on top.
 
-    Low values of a column are blue, high ones red, text and gaps grey.
+    Low values of a column are blue, high ones red; gaps, text and dates are grey.
 
     Attributes
     ----------
@@ -103,7 +104,11 @@ class SummaryDisplay(base.Display):
 
     @classmethod
     def from_explanation(
-        cls, explanation: Explanation, *, code: int = 1, ax: base.Axes | None = None
+        cls,
+        explanation: Explanation,
+        *,
+        code: int = 1,
+        ax: base.Axes | None = None,
     ) -> Self:
         """Draw rows that `FCGBoostClassifier.explain` explained.
 
@@ -118,20 +123,25 @@ class SummaryDisplay(base.Display):
     def plot(self, ax: base.Axes | None = None, *, n_shown: int = 12) -> Self:
         """Draw at most `n_shown` columns into Axes or a new figure."""
         ax = self._start(ax)
-        order = np.argsort(-np.abs(self.values).mean(axis=0))[:n_shown]
+        sizes = np.abs(self.values).mean(axis=0)
+        order = np.argsort(-sizes)[:n_shown]
         shown = self.values[:, order]
         # The points of a column are spread in the order of the rows.
-        heights = np.linspace(-0.3, 0.3, len(shown))[:, None]
-        lines = np.arange(len(order)) + heights
+        heights = np.linspace(-0.3, 0.3, len(shown))
+        lines = np.arange(len(order)) + heights[:, None]
+        levels = self.levels[:, order]
         self.points_ = ax.scatter(
             shown,
             lines,
-            c=self.levels[:, order],
+            c=levels,
             cmap="coolwarm",
         )
-        ax.axvline(0.0, color=base.text_color(ax))
-        base.name_bars(ax, [shortened(self.names[j], _LONGEST_NAME) for j in order])
-        base.set_labels(ax, "Shapley value\n(where the column is low: blue, high: red)", "")
+        color = base.text_color(ax)
+        ax.axvline(0.0, color=color)
+        names = [shortened(self.names[j], _LONGEST_NAME) for j in order]
+        base.name_bars(ax, names)
+        xlabel = "Shapley value\n(where the column is low: blue, high: red)"
+        base.set_labels(ax, xlabel, "")
         return self
 
 
@@ -144,9 +154,9 @@ def meaning_of_influence(classifier: BaseFCGBoost) -> str:
 
 
 def levels_of(column: base.Labels) -> Array:
-    """Return where each value lies among those of its column; 0.5 for text and gaps."""
-    if column.dtype.kind not in "biufmM":
-        return np.full(len(column), 0.5)
-    distinct, codes = np.unique(column, return_inverse=True)
-    n_known = int(np.count_nonzero(distinct == distinct))
-    return np.where(codes < n_known, codes / max(1, n_known - 1), 0.5)
+    """Return where each value lies among those of its column; 0.5 for gaps, text and dates."""
+    n_rows = len(column)
+    if column.dtype.kind not in "biuf":
+        return np.full(n_rows, 0.5)
+    ranks: Array = rankdata(column, nan_policy="omit")
+    return np.nan_to_num(ranks / n_rows, nan=0.5)
