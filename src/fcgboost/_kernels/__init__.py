@@ -481,15 +481,14 @@ def order(hashes: NDArray[np.uint64]) -> Rows:
 
 
 def take_rows(X: Array, rows: Rows) -> Array:
-    """Return the rows at some positions, which are not negative."""
+    """Return the rows of a matrix, or entries of a vector, at positions that are not negative."""
     if not (X.flags.c_contiguous and X.flags.aligned):
         return X.take(rows, axis=0)
     n = len(rows)
-    n_features = X.shape[1]
-    taken = np.empty((n, n_features), X.dtype)
+    taken = np.empty((n, *X.shape[1:]), X.dtype)
     library().fcg_take_rows(
         n,
-        n_features * X.itemsize,
+        X[:1].nbytes,
         X,
         rows,
         taken,
