@@ -60,7 +60,9 @@ def to_numpy(array: Matrix) -> Array:
     """Return a dense NumPy array."""
     if isinstance(array, np.ndarray):
         return array
-    return np.asarray(array.cpu() if is_tensor(array) else array.toarray())
+    if is_tensor(array):
+        return np.asarray(array.cpu())
+    return np.asarray(array.toarray())
 
 
 def differ(first: Array, second: Array) -> Flags:
@@ -73,10 +75,12 @@ def to_device_of(array: Any, other: Matrix) -> Any:
     """Return an array in the memory of another: unchanged, or as a tensor on its device."""
     if not is_tensor(other) or is_tensor(array):
         return array
+    device = other.device
     if array.dtype.kind == "f":
         # Apple's devices have no double precision.
-        array = array.astype(np.float32 if other.device.type == "mps" else np.float64)
-    return namespace(other).tensor(np.ascontiguousarray(array), device=other.device)
+        array = array.astype(np.float32 if device.type == "mps" else np.float64)
+    array = np.ascontiguousarray(array)
+    return namespace(other).tensor(array, device=device)
 
 
 def positive_part(array: Matrix) -> Matrix:
@@ -95,12 +99,13 @@ def stack_rows(rows: Sequence[Matrix]) -> Matrix:
         return rows[0]
     if any(map(is_sparse, rows)):
         return sparse.vstack(rows, "csr")
-    width = max(part.shape[1] for part in rows)
-    stacked = np.zeros((sum(part.shape[0] for part in rows), width))
+    heights, widths = zip(*(part.shape for part in rows), strict=True)
+    stacked = np.zeros((sum(heights), max(widths)))
     first = 0
     for part in rows:
-        stacked[first : first + part.shape[0], : part.shape[1]] = part
-        first += part.shape[0]
+        n_rows, n_columns = part.shape
+        stacked[first : first + n_rows, :n_columns] = part
+        first += n_rows
     return stacked
 
 
@@ -109,5 +114,7 @@ def squared_norms(rows: Matrix) -> Matrix:
     if is_sparse(rows):
         numbers = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
         return np.bincount(numbers, rows.data**2, minlength=rows.shape[0])
-    # torch's einsum is ten times slower here.
-    return (rows * rows).sum(1) if is_tensor(rows) else np.einsum("ij,ij->i", rows, rows)
+    if is_tensor(rows):
+        # Ten times faster than torch's einsum.
+        return (rows * rows).sum(1)
+    return np.einsum("ij,ij->i", rows, rows)

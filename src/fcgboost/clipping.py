@@ -54,14 +54,14 @@ class Limits:
         high = to_device_of(self.high, X)
         if is_sparse(X):
             is_beyond = _is_beyond(X.data, low[X.indices], high[X.indices])
-            is_beyond = is_beyond or bool(_gaps(X, low, high).any())
+            is_beyond |= bool(_gaps(X, low, high).any())
         else:
             is_beyond = _is_beyond(X, low, high)
         return clip(X, low, high) if is_beyond else X
 
 
 def _is_beyond(values: Matrix, low: Array, high: Array) -> bool:
-    return bool((low > values).any()) or bool((high < values).any())
+    return bool((low > values).any() or (high < values).any())
 
 
 def clip(X: Matrix, low: Array, high: Array) -> Matrix:
@@ -138,8 +138,10 @@ def extreme_values(X: Matrix, columns: Flags) -> list[list[Array]]:
     ends = []
     for j in np.flatnonzero(columns):
         column = X[:, [j]].data if is_sparse(X) else X[:, j]
-        gaps = np.zeros(int(len(column) < X.shape[0]))
-        values = np.unique(np.append(column[~np.isnan(column)], gaps))
+        present = column[~np.isnan(column)]
+        if len(column) < X.shape[0]:
+            present = np.append(present, 0.0)
+        values = np.unique(present)
         ends.append(np.append(values[: _N_WILD + 1], values[-_N_WILD - 1 :]))
     return [ends]
 
@@ -147,11 +149,12 @@ def extreme_values(X: Matrix, columns: Flags) -> list[list[Array]]:
 def outlier_limits(columns: Flags, ends: Sequence[Sequence[Array]]) -> Limits:
     """Return limits that exclude the outliers of some columns, and numbers that are too large."""
     low = np.full(len(columns), -FAR)
-    high = np.full(len(columns), FAR)
-    for j, parts in zip(np.flatnonzero(columns), zip(*ends, strict=True), strict=True):
-        values = np.unique(np.concatenate(parts))
+    high = -low
+    values_of_columns = map(np.concatenate, zip(*ends, strict=True))
+    for j, values in zip(np.flatnonzero(columns), values_of_columns, strict=True):
+        ordered = np.unique(values)
         # Of halves all differences are finite.
-        for least, most in _usual_ends(values / 2.0):
+        for least, most in _usual_ends(ordered / 2.0):
             low[j] = 4.0 * least - 2.0 * most
             high[j] = 4.0 * most - 2.0 * least
     return Limits(low, high)

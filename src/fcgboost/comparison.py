@@ -282,7 +282,8 @@ def _preparation(table: Rows) -> TransformerMixin:
         ("numbers", fill, numbers),
         ("dates", make_pipeline(FunctionTransformer(_parts_of_dates), fill), dates),
     ]
-    return ColumnTransformer(steps, remainder=make_pipeline(FunctionTransformer(_as_texts), encode))
+    as_texts = FunctionTransformer(lambda levels: levels.astype(str))
+    return ColumnTransformer(steps, remainder=make_pipeline(as_texts, encode))
 
 
 def _parts_of_dates(dates: Rows) -> Array:
@@ -291,10 +292,6 @@ def _parts_of_dates(dates: Rows) -> Array:
         date = dates[name].dt
         columns += [date.year + date.day_of_year / 366.0, date.month, date.day_of_week, date.hour]
     return np.column_stack(columns)
-
-
-def _as_texts(levels: Rows) -> Rows:
-    return levels.astype(str)
 
 
 def _check_methods(names: Sequence[str]) -> list[str]:

@@ -200,14 +200,10 @@ class Evaluation:
         if len(names) > _MOST_CLASSES:
             return self._largest_confusions(names, recall)
         heads = [shortened(str(value), _WIDEST_HEAD) for value in self.classes.tolist()]
-        rows = []
-        for name, counts, share in zip(
-            names,
-            self.confusion,
-            recall,
-            strict=False,
-        ):
-            rows.append([name, *(f"{n:,}" for n in counts), share])
+        rows = [
+            [name, *(f"{n:,}" for n in counts), share]
+            for name, counts, share in zip(names, self.confusion, recall, strict=False)
+        ]
         rows.append(["precision", *map(_share_text, self.precision), ""])
         table = text_table(["", *heads, "recall"], rows)
         return f"Confusion matrix (rows: true class, columns: predicted class)\n\n{table}"
@@ -216,10 +212,10 @@ class Evaluation:
         wrong = self.confusion.copy()
         np.fill_diagonal(wrong, 0)
         order = np.argsort(-wrong, axis=None, kind="stable")[:_MOST_CONFUSIONS]
-        rows = []
-        for i, j in zip(*np.unravel_index(order, wrong.shape), strict=True):
-            if wrong[i, j]:
-                rows.append([names[i], names[j], f"{wrong[i, j]:,}", recall[i]])
+        pairs = zip(*np.unravel_index(order, wrong.shape), strict=True)
+        rows = [
+            [names[i], names[j], f"{wrong[i, j]:,}", recall[i]] for i, j in pairs if wrong[i, j]
+        ]
         table = text_table(["true class", "predicted class", "rows", "recall"], rows, n_labels=2)
         return f"The largest confusions of {len(names)} classes (--json has all)\n\n{table}"
 

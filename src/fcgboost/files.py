@@ -9,7 +9,9 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeAlias
+
+FilePath: TypeAlias = str | os.PathLike[str]
 
 _PREFIX = ".fcgboost-"
 _N_BYTES = 8
@@ -18,7 +20,7 @@ _A_DAY = 86_400.0
 
 
 @contextmanager
-def writing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+def writing(path: FilePath) -> Iterator[IO[bytes]]:
     """Yield a file that replaces `path` once all is written.
 
     Until then, and after an error, `path` is unchanged. Links are followed, and permissions of a
@@ -49,7 +51,7 @@ def writing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         raise
 
 
-def write_whole(path: str | os.PathLike[str], data: bytes | str) -> int:
+def write_whole(path: FilePath, data: bytes | str) -> int:
     """Write a file in full or not at all, text as UTF-8; return its size in bytes."""
     content: Any = data.encode() if isinstance(data, str) else data
     with writing(path) as file:

@@ -127,8 +127,5 @@ def find_constants(names: Sequence[str]) -> list[Finding]:
     if not names:
         return []
     verb = "hold one value each" if len(names) > 1 else "holds one value"
-    return [Finding("constant", f"{_quoted(names)} {verb}: nothing depends on it.", tuple(names))]
-
-
-def _quoted(names: Sequence[str]) -> str:
-    return listed([repr(name) for name in names])
+    text = f"{listed(list(map(repr, names)))} {verb}: nothing depends on it."
+    return [Finding("constant", text, tuple(names))]

@@ -8,7 +8,7 @@ from fcgboost.arrays import Array, Codes, Flags, Matrix, differ, to_numpy
 from fcgboost.dictionaries import SmoothDictionary, TreeDictionary
 from fcgboost.dictionaries.nodes import FIELDS, nodes_of
 from fcgboost.dictionaries.planes import PlaneDictionary
-from fcgboost.model import Model, by_family
+from fcgboost.model import Model
 
 # Numbers per block of slopes.
 _ENTRIES = 1 << 20
@@ -81,7 +81,7 @@ def _changes(model: Model, rows: Matrix, sources: Codes, n_features: int) -> Arr
 def _are_used(model: Model) -> Flags:
     """Return which inputs the atoms look at."""
     are_used = np.zeros(len(model.scale), dtype=bool)
-    for group in by_family(model.dictionary, model.atoms, len(model.scale)):
+    for group in model.by_family():
         seen = are_used[group.inputs]
         if isinstance(group.family, TreeDictionary):
             nodes = nodes_of(group.rows)
@@ -100,7 +100,7 @@ def n_numbers_of(model: Model) -> int:
     """Return how many numbers a model holds, without padding."""
     total = int(model.coef.size + len(model.intercept))
     total += 0 if model.limits is None else 2 * len(model.scale)
-    for family, _, rows, _ in by_family(model.dictionary, model.atoms, len(model.scale)):
+    for family, _, rows, _ in model.by_family():
         if isinstance(family, TreeDictionary):
             total += FIELDS * int(nodes_of(rows).any(axis=2).sum())
         else:

@@ -24,7 +24,6 @@ from fcgboost.dictionaries.union import FamilyAtoms
 from fcgboost.documents.columns import column_document
 from fcgboost.evaluation import TITLES
 from fcgboost.members import Member
-from fcgboost.model import by_family
 from fcgboost.prediction import BaseFCGBoost
 from fcgboost.stopping import Status
 from fcgboost.tables import Column
@@ -63,9 +62,7 @@ class MemberKind:
 
     def __str__(self) -> str:
         n = len(self.members)
-        if self.name == _FOREST:
-            return count(n, self.name)
-        return f"{n} of {self.name} atoms"
+        return count(n, _FOREST) if self.name == _FOREST else f"{n} of {self.name} atoms"
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,9 +94,7 @@ class Description:
         kinds: dict[str, list[Member]] = {}
         for member in self.members:
             dictionary = member.model.dictionary
-            name = dictionary_name(dictionary)
-            if dictionary.corrects_leaves:
-                name = _FOREST
+            name = _FOREST if dictionary.corrects_leaves else dictionary_name(dictionary)
             kinds.setdefault(name, []).append(member)
         return [MemberKind(name, members) for name, members in kinds.items()]
 
@@ -115,8 +110,7 @@ class Description:
     @cached
     def has_encodings(self) -> bool:
         """Whether atoms see anything but the columns as they are."""
-        kinds = {type(member.inputs) for member in self.members}
-        return Inputs in kinds
+        return any(type(member.inputs) is Inputs for member in self.members)
 
     @cached
     def inputs(self) -> Sequence[Inputs]:
@@ -126,8 +120,7 @@ class Description:
         numbered = [f"feature {j}" for j in range(1, self.classifier.n_features_in_ + 1)]
         names = getattr(self.classifier, "feature_names_in_", numbered)
         fills = getattr(self.members[0].inputs, "fills", None)
-        plain = PlainInputs(list(names), fills)
-        return [plain] * len(self.members)
+        return [PlainInputs(list(names), fills)] * len(self.members)
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -142,8 +135,7 @@ class Description:
     @cached
     def coef(self) -> Array:
         """The coefficients of all atoms times the weights of the members, a row per output."""
-        coefs = [member.weight * member.model.coef for member in self.members]
-        return np.hstack(coefs)
+        return np.hstack([member.weight * member.model.coef for member in self.members])
 
     @cached
     def entered(self) -> Codes:
@@ -189,8 +181,7 @@ class Description:
     @property
     def endings(self) -> list[Status]:
         """Why the paths ended."""
-        statuses = [member.status for member in self.members]
-        return list(dict.fromkeys(statuses))
+        return list(dict.fromkeys(member.status for member in self.members))
 
     def recorded(self, *keys: str) -> Mapping[str, Any]:
         """Return a mapping within `about_`, in which users may have stored anything."""
@@ -204,8 +195,7 @@ class Description:
         """Return the number of atoms of every family of the dictionaries."""
         counts: Counter[str] = Counter()
         for member in self.members:
-            model = member.model
-            for group in by_family(model.dictionary, model.atoms, len(model.scale)):
+            for group in member.model.by_family():
                 counts[dictionary_name(group.family)] += len(group.places)
         return dict(counts)
 
@@ -224,8 +214,7 @@ class Description:
         for owner, inputs in enumerate(self.inputs):
             model = self.members[owner].model
             numbers = np.flatnonzero(owners == owner)
-            atoms = model.atoms[wanted[numbers] - first]
-            for group in by_family(model.dictionary, atoms, len(model.scale)):
+            for group in model.by_family(wanted[numbers] - first):
                 phrases = self._describe(group, inputs, model.scale[group.inputs])
                 family = f"{dictionary_name(group.family)}: " if is_mixed else ""
                 for i, phrase in zip(numbers[group.places], phrases, strict=False):
@@ -310,15 +299,9 @@ class Description:
         """Return the cells below `KIND_HEADS`, as texts."""
         rows: list[tuple[str, ...]] = []
         for kind in self.kinds:
-            steps = [member.n_iter for member in kind.members]
-            sizes = [member.model.n_atoms for member in kind.members]
-            row = (
-                str(kind),
-                ridge_of(kind.members),
-                _range(steps, count),
-                _range(sizes, count),
-            )
-            rows.append(row)
+            steps = _range([member.n_iter for member in kind.members], count)
+            sizes = _range([member.model.n_atoms for member in kind.members], count)
+            rows.append((str(kind), ridge_of(kind.members), steps, sizes))
         return rows
 
     def _making(self) -> list[str]:
@@ -390,9 +373,7 @@ class Description:
             coefs = " ".join(f"{value:+.4g}" for value in self.coef[:, j])
             # Not every terminal has the minus sign of pages.
             text = text.replace("\N{MINUS SIGN}", "-")
-            member = str(self.owners[j] + 1)
-            step = str(self.entered[j])
-            cells = [member, step, coefs, text]
+            cells = [str(self.owners[j] + 1), str(self.entered[j]), coefs, text]
             rows.append(cells[first:])
         heads = ["member", "step", "coefficient", "description"][first:]
         table = text_table(heads, rows, n_labels=len(heads))
@@ -462,7 +443,7 @@ def _member_facts(member: Member, inputs: Inputs) -> dict[str, Any]:
         for step, coef in zip(model.entered, model.coef.T, strict=True)
     ]
     facts = {
-        "dictionary": _in_one_line(model.dictionary),
+        "dictionary": " ".join(str(model.dictionary).split()),
         "weight": member.weight,
         "l2": member.l2,
         "n_steps": member.n_iter,
@@ -492,10 +473,6 @@ def ridge_of(members: Sequence[Member]) -> str:
     return _range([member.l2 for member in members], "{:.3g}".format)
 
 
-def _in_one_line(part: object) -> str:
-    return " ".join(str(part).split())
-
-
 def _strongest(values: Array) -> list[int]:
     """Return the features with values other than 0, the largest first."""
     order = np.argsort(-np.abs(values), kind="stable")
@@ -518,8 +495,7 @@ def _near(row: Array, features: list[int], names: list[str]) -> str:
 def _splits(nodes: Array, names: list[str]) -> str:
     # Neither leaves, nor sets of categories, nor padding.
     is_split = (nodes[:, 0] >= 0.0) & (nodes[:, 2] > 0.0)
-    features = nodes[is_split, 0].astype(int).tolist()
-    features = list(dict.fromkeys(features))
+    features = list(dict.fromkeys(nodes[is_split, 0].astype(int).tolist()))
     return f"splits by {_first(features, names.__getitem__)}" if features else "constant"
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 
 import msgspec
@@ -10,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fcgboost.documents import VERSION, Document, Json, ModelFileError, read
 from fcgboost.estimators import FCGBoostClassifier
+from fcgboost.files import FilePath
 from fcgboost.prediction import BaseFCGBoost
 
 __all__ = ["ModelFileError", "check_model", "json_schema", "load_model", "save_model"]
@@ -36,7 +36,7 @@ def check_model(model: object) -> BaseFCGBoost:
 
 def save_model(
     model: BaseFCGBoost,
-    path: str | os.PathLike[str],
+    path: FilePath,
     *,
     trace: bool | None = None,
     background: bool = True,
@@ -59,7 +59,7 @@ def save_model(
 
 
 def load_model(
-    path: str | os.PathLike[str], *, parts: Iterable[type] = (), max_bytes: int = 2**28
+    path: FilePath, *, parts: Iterable[type] = (), max_bytes: int = 2**28
 ) -> FCGBoostClassifier:
     """Load a model that `save_model` wrote.
 

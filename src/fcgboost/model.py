@@ -97,10 +97,24 @@ class Model:
             return walks.add_up(self._sum, X)
         return self._over_rows(X, self._laid_out(X).decide)
 
+    def by_family(self, positions: Codes | slice = slice(None)) -> list[FamilyAtoms]:
+        """Return the atoms, or some of them, grouped by family."""
+        atoms = self.atoms[positions]
+        inputs = slice(0, len(self.scale))
+        if isinstance(self.dictionary, UnionDictionary):
+            return list(self.dictionary.members(atoms, inputs.stop))
+        whole = FamilyAtoms(
+            self.dictionary,
+            np.arange(atoms.shape[0]),
+            atoms,
+            inputs,
+        )
+        return [whole] if atoms.shape[0] else []
+
     def summand(self, weight: float = 1.0) -> Summand:
         """Return what it adds to a sum of models, times a weight."""
         return Summand(
-            by_family(self.dictionary, self.atoms, len(self.scale)),
+            self.by_family(),
             coef=weight * self.coef,
             intercept=weight * self.intercept,
             scale=self.scale,
@@ -190,19 +204,6 @@ def bounds_of(dictionary: Dictionary, scale: Array, limits: Limits | None = None
     """Return what keeps the atoms of a dictionary finite, within limits; trees always are."""
     is_forest = isinstance(dictionary, TreeDictionary)
     return limits if is_forest else within_reach(limits, scale)
-
-
-def by_family(dictionary: Dictionary, atoms: Matrix, n_features: int) -> list[FamilyAtoms]:
-    """Return the atoms grouped by family."""
-    if isinstance(dictionary, UnionDictionary):
-        return list(dictionary.members(atoms, n_features))
-    whole = FamilyAtoms(
-        dictionary,
-        np.arange(atoms.shape[0]),
-        atoms,
-        slice(0, n_features),
-    )
-    return [whole] if atoms.shape[0] else []
 
 
 def of_columns(values: Array, pairs: Sequence[tuple[int, int]]) -> Array:

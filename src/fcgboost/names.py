@@ -69,56 +69,34 @@ _CONTRACTS = {
 PRESET_NAMES = {
     name for name, part in NAMES["dictionary"].items() if part.startswith("training.presets:")
 }
-_DEPTH = "a dictionary such as TreeDictionary(depth=3) sets the size of trees"
-_CATEGORIES = "list them in categorical_features of the constructor"
-_CLASS_WEIGHT = "use class_weight, such as 'balanced'"
-_STEPS = "use max_iter; presets choose the number of steps"
-_STOP = "use n_iter_no_change; presets choose the number of steps"
-_RIDGE = "use l2; presets choose it"
-_RATE = "there is none: every step corrects all coefficients; scheme has others"
-_VALIDATION = "pass X_val and y_val to fit"
-_SEED = "use random_state"
-_THREADS = "use n_jobs"
-#: What parameters of other packages are here.
-FOREIGN: Mapping[str, str] = {
-    "auto_class_weights": _CLASS_WEIGHT,
-    "base_margin": "there is none",
-    "cat_features": _CATEGORIES,
-    "categorical_feature": _CATEGORIES,
-    "colsample_bytree": "there is none: families draw their own samples",
-    "depth": _DEPTH,
-    "early_stopping": _STOP,
-    "early_stopping_rounds": _STOP,
-    "enable_categorical": "it is not needed: text and categories are read as such",
-    "eta": _RATE,
-    "eval_metric": "use metrics to record scores, or scoring to choose by one",
-    "eval_set": _VALIDATION,
-    "init_score": "there is none",
-    "is_unbalance": _CLASS_WEIGHT,
-    "iterations": _STEPS,
-    "l2_leaf_reg": _RIDGE,
-    "lambda_l2": _RIDGE,
-    "learning_rate": _RATE,
-    "loss_function": "use loss",
-    "max_depth": _DEPTH,
-    "max_leaf_nodes": _DEPTH,
-    "n_estimators": _STEPS,
-    "nthread": _THREADS,
-    "num_boost_round": _STEPS,
-    "num_leaves": _DEPTH,
-    "objective": "use loss",
-    "random_seed": _SEED,
-    "reg_lambda": _RIDGE,
-    "scale_pos_weight": _CLASS_WEIGHT,
-    "seed": _SEED,
-    "subsample": "there is none: families draw their own samples",
-    "task_type": "use device",
-    "thread_count": _THREADS,
-    "tree_method": "use device, or dictionary",
-    "use_best_model": "presets, and validation data, keep the best step",
-    "verbosity": "use verbose",
-    "weight": "use sample_weight",
+#: What to use here, by the names of parameters of other packages.
+_ADVICE = {
+    "a dictionary such as TreeDictionary(depth=3) sets the size of trees": (
+        "depth max_depth max_leaf_nodes num_leaves"
+    ),
+    "it is not needed: text and categories are read as such": "enable_categorical",
+    "list them in categorical_features of the constructor": "cat_features categorical_feature",
+    "pass X_val and y_val to fit": "eval_set",
+    "presets, and validation data, keep the best step": "use_best_model",
+    "there is none": "base_margin init_score",
+    "there is none: every step corrects all coefficients; scheme has others": "eta learning_rate",
+    "there is none: families draw their own samples": "colsample_bytree subsample",
+    "use class_weight, such as 'balanced'": "auto_class_weights is_unbalance scale_pos_weight",
+    "use device": "task_type",
+    "use device, or dictionary": "tree_method",
+    "use l2; presets choose it": "l2_leaf_reg lambda_l2 reg_lambda",
+    "use loss": "loss_function objective",
+    "use max_iter; presets choose the number of steps": "iterations n_estimators num_boost_round",
+    "use metrics to record scores, or scoring to choose by one": "eval_metric",
+    "use n_iter_no_change; presets choose the number of steps": (
+        "early_stopping early_stopping_rounds"
+    ),
+    "use n_jobs": "nthread thread_count",
+    "use random_state": "random_seed seed",
+    "use sample_weight": "weight",
+    "use verbose": "verbosity",
 }
+FOREIGN = {name: advice for advice, names in _ADVICE.items() for name in names.split()}
 
 
 def advised(function: F) -> F:
@@ -126,7 +104,7 @@ def advised(function: F) -> F:
     own = signature(function).parameters
 
     @wraps(function)
-    def call(*arguments: Any, **parameters: Any) -> Any:
+    def call(*arguments: object, **parameters: object) -> object:
         for name in parameters:
             if name in FOREIGN and name not in own:
                 raise TypeError(f"fcgboost has no parameter {name!r}: {FOREIGN[name]}.")

@@ -28,7 +28,7 @@ from fcgboost.dictionaries import (
     TreeDictionary,
 )
 from fcgboost.dictionaries.nodes import nodes_of
-from fcgboost.model import Model, by_family, of_columns
+from fcgboost.model import Model, of_columns
 
 Integers = NDArray[np.int64]
 # Maps moves, (n_walks, n_moves), to decision values, (n_walks, n_moves + 1, n_outputs). Walks begin
@@ -112,7 +112,7 @@ class Game:
     def _add(self, term: Term, start: int) -> None:
         """Add the atoms of a model whose inputs begin at a position."""
         model = term.model
-        for group in by_family(model.dictionary, model.atoms, len(term.sources)):
+        for group in model.by_family():
             inputs = slice(start + group.inputs.start, start + group.inputs.stop)
             kind = type(group.family)
             atoms = _Atoms(

@@ -22,7 +22,6 @@ from fcgboost.dictionaries import (
 )
 from fcgboost.importances import n_numbers_of
 from fcgboost.inspection import dictionary_name
-from fcgboost.model import by_family
 from fcgboost.report import write_model_report
 
 pytestmark = pytest.mark.extras
@@ -144,8 +143,7 @@ def test_inspect_counts_the_atoms_of_every_family(
     text = capsys.readouterr().out
     counts: Counter[str] = Counter()
     for member in model.members_:
-        dictionary = member.model.dictionary
-        for family, places, _, _ in by_family(dictionary, member.model.atoms, 3):
+        for family, places, _, _ in member.model.by_family():
             counts[dictionary_name(family)] += len(places)
     for family, count in counts.items():
         assert f"{count} of {family}" in text
@@ -189,7 +187,7 @@ def test_the_size_of_a_model_counts_the_numbers_of_its_atoms() -> None:
 
 def test_atoms_are_told_apart_by_family() -> None:
     model = fitted("union")[0].model_
-    found = by_family(model.dictionary, model.atoms, 5)
+    found = model.by_family()
     assert sorted(place for _, places, _, _ in found for place in places) == [*range(model.n_atoms)]
     for family, places, own, _ in found:
         values = family.evaluate(np.ones((1, 5)), own, model.scale)

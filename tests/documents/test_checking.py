@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from fcgboost.documents.checking import increases
 from fcgboost.io import ModelFileError, load_model
 from tests.suites.documents import DAMAGE, OVERFLOW, damaged, document
 
@@ -49,3 +50,10 @@ def test_every_key_is_needed(seed: str, tmp_path: Path) -> None:
         path.write_text(json.dumps(whole))
         with pytest.raises(ModelFileError, match=r"missing required|must have|not a model"):
             load_model(path)
+
+
+def test_equal_neighbours_do_not_increase() -> None:
+    assert increases(["a", "b"])
+    assert increases([])
+    assert not increases(["a", "a"])
+    assert not increases([1, 3, 2])

@@ -13,7 +13,7 @@ from tests.suites.pages import Show, mixed
 def test_columns_of_words_are_set_as_a_whole(table_model: Any) -> None:
     fitted_model = FittedModel.of(table_model)
     judged = evaluate_model(fitted_model, *mixed(150, 1))
-    one = find_dependences(fitted_model, judged, 4)
+    one = find_dependences(judged, 4)
     by_name = {fitted_model.columns[d.position].name: d for d in one}
     assert by_name["city"].values == ["Bern", "Oslo", "Rome"]
     X, _ = mixed(150, 1)
@@ -27,7 +27,7 @@ def test_a_gap_among_words_is_a_level_of_its_own(table_model: Any) -> None:
     fitted_model, (X, y) = FittedModel.of(table_model), mixed(150, 1)
     X.loc[X.index[:9], "city"] = None
     judged = evaluate_model(fitted_model, X, y)
-    one = find_dependences(fitted_model, judged, 4)
+    one = find_dependences(judged, 4)
     (city,) = (d for d in one if fitted_model.columns[d.position].name == "city")
     assert city.values == ["Bern", "Oslo", "Rome", "missing"]
     proba = table_model.predict_proba(X.assign(city=None))[:, 1]
@@ -37,7 +37,7 @@ def test_a_gap_among_words_is_a_level_of_its_own(table_model: Any) -> None:
 def test_dependences_are_those_of_scikit_learn(model: Any, judged: tuple[Any, Any]) -> None:
     fitted_model = FittedModel.of(model)
     data = evaluate_model(fitted_model, *judged)
-    for one in find_dependences(fitted_model, data, 2):
+    for one in find_dependences(data, 2):
         expected = partial_dependence(
             model,
             judged[0],

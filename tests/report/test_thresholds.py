@@ -43,7 +43,7 @@ def test_thresholds_have_the_counts_and_areas_of_scikit_learn(
 def curves_of(clf: Any, X: Any, y: Any) -> Any:
     """Return the curves of a page without drawing its pictures."""
     fitted = FittedModel.of(clf)
-    data: Any = threshold_data(fitted, evaluate_model(fitted, X, y))
+    data: Any = threshold_data(evaluate_model(fitted, X, y))
     return data["classes"]
 
 

@@ -126,4 +126,4 @@ def mixed(n: int, seed: int) -> tuple[pd.DataFrame, Any]:
 def path_of(model: Any, X: Any, y: Any) -> dict[str, Any]:
     """Give the data of a page's path without drawing all the pictures."""
     evaluation = evaluate_model(FittedModel.of(model), X, y)
-    return path_data(evaluation.model, find_panels(evaluation.model, evaluation))
+    return path_data(evaluation.model, find_panels(evaluation))

@@ -56,7 +56,11 @@ def add_data(parser: argparse.ArgumentParser, target: str | None = None) -> None
         parser.add_argument(
             "--target", metavar="COL", help=f"the target: the column with the classes{target}"
         )
-    group = parser.add_argument_group("how DATA is read")
+    _add_reading(parser.add_argument_group("how DATA is read"))
+
+
+def _add_reading(group: argparse._ArgumentGroup) -> None:
+    """Add how a file of rows is read."""
     group.add_argument(
         "--format",
         type=str.lower,

@@ -116,20 +116,14 @@ def run(options: argparse.Namespace) -> None:
             y_train = y
     except ColumnError as error:
         raise ValueError(f"{options.data}: {error}") from None
-    test = evaluation.to_dict()
-    about: dict[str, Any] = {
-        "target": options.target,
-        "data": {
-            "file": options.data.name,
-            **_describe_labels(y_train),
-            "reading": reading,
-        },
-        "test": {"n_samples": len(y_test), **{key: test[key] for key in ("scores", "baseline")}},
-        "seconds": time.perf_counter() - start,
-        "created": datetime.now(UTC).isoformat(timespec="seconds"),
-        "fcgboost": __version__,
-        "ended": ending,
-    }
+    about = _about(
+        options,
+        reading,
+        y_train,
+        evaluation,
+        seconds=time.perf_counter() - start,
+        ending=ending,
+    )
     save_model(
         model,
         options.out,
@@ -140,7 +134,7 @@ def run(options: argparse.Namespace) -> None:
         held_out = inputs.as_written(X_test, reading).assign(**{options.target: y_test})
         write_rows(options.test_out, [pa.Table.from_pandas(held_out, preserve_index=False)])
     if options.json:
-        about["test"] |= test
+        about["test"] |= evaluation.to_dict()
         console.print_json({**_describe_model(model, options.out), **about})
     else:
         _print(
@@ -151,34 +145,59 @@ def run(options: argparse.Namespace) -> None:
         )
 
 
-def _describe_labels(y: NDArray[np.generic]) -> dict[str, Any]:
+def _about(
+    options: argparse.Namespace,
+    reading: dict[str, Any],
+    y: NDArray[np.generic],
+    evaluation: Evaluation,
+    *,
+    seconds: float,
+    ending: dict[str, object],
+) -> dict[str, Any]:
+    """Return what a model was fitted to, its scores on the rows held out, and how the fit ended."""
     import numpy as np
 
     classes, counts = np.unique(y, return_counts=True)
-    class_counts = dict(zip(map(str, classes.tolist()), counts.tolist(), strict=True))
-    return {"n_samples": len(y), "class_counts": class_counts}
+    test = evaluation.to_dict()
+    return {
+        "target": options.target,
+        "data": {
+            "file": options.data.name,
+            "n_samples": len(y),
+            "class_counts": dict(zip(map(str, classes.tolist()), counts.tolist(), strict=True)),
+            "reading": reading,
+        },
+        "test": {
+            "n_samples": len(evaluation),
+            "scores": test["scores"],
+            "baseline": test["baseline"],
+        },
+        "seconds": seconds,
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "fcgboost": __version__,
+        "ended": ending,
+    }
 
 
 def _describe_model(model: FCGBoostClassifier, out: Path) -> dict[str, Any]:
     """Return how large a model is, and which parameters were given or chosen."""
-    parameters = {
-        "dictionary": str(model.dictionary),
-        "loss": str(model.loss),
-    }
-    members = []
-    for member in model.members_:
-        chosen = {
+    chosen = [
+        {
             "weight": member.weight,
             "l2": member.l2,
             "steps": member.n_iter,
         }
-        members.append(chosen)
+        for member in model.members_
+    ]
     return {
         "model": str(out),
         "bytes": out.stat().st_size,
         "n_atoms": model.n_atoms_,
-        "parameters": parameters,
-        "members": members,
+        "parameters": {
+            "dictionary": str(model.dictionary),
+            "loss": str(model.loss),
+        },
+        "members": chosen,
         "findings": [asdict(finding) for finding in model.findings_],
     }
 

@@ -8,7 +8,7 @@ from fcgboost.arrays import Array, to_numpy
 from fcgboost.dictionaries import GaussDictionary, TreeDictionary
 from fcgboost.documents.checking import refuse
 from fcgboost.greedy.path import Trace
-from fcgboost.model import Model, by_family
+from fcgboost.model import Model
 
 # Decision values are far smaller; there is room for those of rows a little farther away.
 _LARGEST = 1e300
@@ -39,7 +39,7 @@ def check_answers(
             # An atom that is small here may reach one elsewhere.
             values = np.abs(whole.columns(np.vstack([*near, last])))
             heights = np.maximum(1.0, values.max(axis=0))
-            for family, places, rows, _ in by_family(whole.dictionary, whole.atoms, len(center)):
+            for family, places, rows, _ in whole.by_family():
                 if isinstance(family, TreeDictionary):
                     heights[places] = [np.abs(family.leaf_values(row[None])).max() for row in rows]
                 elif isinstance(family, GaussDictionary):

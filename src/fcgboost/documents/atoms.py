@@ -18,7 +18,7 @@ from fcgboost.dictionaries import (
     UnionDictionary,
 )
 from fcgboost.dictionaries.nodes import FIELDS, nodes_of
-from fcgboost.documents.checking import JsonObject, Memory, refuse, sized
+from fcgboost.documents.checking import JsonObject, Memory, increases, refuse, sized
 from fcgboost.documents.schema import AtomRecord, ModelRecord, StorageRecord
 
 # Not all JSON readers represent larger integers exactly.
@@ -125,7 +125,7 @@ def _read_csr(records: list[AtomRecord], storage: StorageRecord, place: str) -> 
     for i, record in enumerate(records):
         if record.columns is UNSET:
             refuse(f"{place}[{i}]", "must have columns")
-        if any(a >= b for a, b in pairwise([*record.columns, n])):
+        if not increases([*record.columns, n]):
             refuse(f"{place}[{i}].columns", f"must increase, up to {n - 1}")
         columns += record.columns
         values += sized(record.row, len(record.columns), f"{place}[{i}].row")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, NoReturn, TypeAlias, TypeVar
 
 import msgspec
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
 JsonObject: TypeAlias = dict[str, Json]
 _Entry = TypeVar("_Entry")
+_Ordered = TypeVar("_Ordered", str, float)
 
 _SHOWN = 60
 # Limits of the user's metadata: nesting depth and characters.
@@ -89,6 +91,11 @@ def sized(values: list[_Entry], length: int, place: str) -> list[_Entry]:
     if len(values) != length:
         refuse(place, f"must have {length} entries, got {len(values)}")
     return values
+
+
+def increases(values: Sequence[_Ordered]) -> bool:
+    """Return whether every value is larger than the one before it."""
+    return all(first < second for first, second in pairwise(values))
 
 
 def numbers(values: list[_Entry], length: int, place: str) -> NDArray[np.float64]:

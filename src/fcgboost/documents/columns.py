@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import fields, replace
-from itertools import pairwise
 
 import numpy as np
 from msgspec import structs
@@ -13,13 +12,13 @@ from fcgboost.arrays import Array
 from fcgboost.documents.checking import (
     JsonObject,
     Memory,
+    increases,
     numbers,
     refuse,
     sized,
 )
 from fcgboost.documents.schema import (
     CategoryRecord,
-    ColumnRecord,
     Document,
     MarkRecord,
     MemberRecord,
@@ -43,6 +42,11 @@ from fcgboost.tables.inputs import Inputs, PlainInputs
 from fcgboost.tables.pairs import Pair
 
 _PLACE = "$.columns"
+_COLUMNS: dict[type, type[Column]] = {
+    NumberRecord: NumberColumn,
+    CategoryRecord: CategoryColumn,
+    SkippedRecord: SkippedColumn,
+}
 # The largest length of all output names, each of which repeats the name of its column.
 _MOST_IN_NAMES = 2**24
 # What a column of a member takes in memory.
@@ -106,28 +110,14 @@ def read_columns(document: Document) -> list[Column]:
         return []
     if document.columns is None:
         return [NumberColumn(name) for name in names or [f"x{j}" for j in range(n_features)]]
-    columns = list(map(_read_column, sized(document.columns, n_features, _PLACE)))
+    records = sized(document.columns, n_features, _PLACE)
+    columns = [_COLUMNS[type(record)](**structs.asdict(record)) for record in records]
     for i, column in enumerate(columns):
-        if isinstance(column, CategoryColumn) and _is_unordered(column.levels):
+        if isinstance(column, CategoryColumn) and not increases(column.levels):
             refuse(f"{_PLACE}[{i}].levels", "must be in increasing order")
     if len({column.name for column in columns}) < n_features:
         refuse(_PLACE, "has two columns with the same name")
     return columns
-
-
-def _read_column(record: ColumnRecord) -> Column:
-    values = structs.asdict(record)
-    match record:
-        case NumberRecord():
-            return NumberColumn(**values)
-        case CategoryRecord():
-            return CategoryColumn(**values)
-        case SkippedRecord():
-            return SkippedColumn(**values)
-
-
-def _is_unordered(levels: Sequence[str]) -> bool:
-    return any(first >= second for first, second in pairwise(levels))
 
 
 def read_background(document: Document, columns: Sequence[Column]) -> Array | None:

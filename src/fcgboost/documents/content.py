@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass
-from itertools import pairwise
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -24,6 +23,7 @@ from fcgboost.documents.checking import (
     Memory,
     check_about,
     convert,
+    increases,
     numbers,
     refuse,
     sized,
@@ -205,6 +205,6 @@ def _read_classes(record: schema.ClassesRecord) -> NDArray[np.generic]:
             classes = np.empty(0)
     if classes.tolist() != labels:
         refuse(place, f"has a value that is not of the type {name}")
-    if any(first >= second for first, second in pairwise(labels)):
+    if not increases(labels):
         refuse(place, "must be in increasing order")
     return classes

@@ -29,6 +29,7 @@ from fcgboost.documents.content import (
 from fcgboost.documents.members import member_document
 from fcgboost.documents.parts import known_parts, parts_within
 from fcgboost.documents.schema import FORMAT, VERSION
+from fcgboost.files import FilePath
 
 # An empty list takes three bytes in a file, and twenty times that in memory.
 _MOST_BRACKETS = 1 << 19
@@ -97,9 +98,7 @@ def _layout(value: Json, name: str = "document", depth: int = 0) -> str:
     return _compact(value)
 
 
-def read(
-    path: str | os.PathLike[str], *, parts: Iterable[type] = (), max_bytes: int = 2**28
-) -> Content:
+def read(path: FilePath, *, parts: Iterable[type] = (), max_bytes: int = 2**28) -> Content:
     """Read a model file; raise a `ModelFileError` for any problem."""
     parts_by_name = known_parts(parts)
     name = os.fspath(path)
@@ -116,7 +115,7 @@ def read(
         raise ModelFileError(f"{name!r}: lists or objects are nested too deeply.") from None
 
 
-def _bytes_of(path: str | os.PathLike[str], max_bytes: int) -> bytes:
+def _bytes_of(path: FilePath, max_bytes: int) -> bytes:
     """Read a file of limited size; refuse to open anything but a regular file."""
     try:
         facts = os.stat(path)

@@ -39,6 +39,10 @@ class Record(Struct, forbid_unknown_fields=True):
     """An object without unknown keys."""
 
 
+class Kind(Record, tag_field="kind"):
+    """An object that says in `kind` which of several it is."""
+
+
 class PartRecord(Record):
     """A loss, dictionary or other part: the name of its class and its parameters."""
 
@@ -177,7 +181,7 @@ class PathRecord(Record):
     metrics: dict[Literal["train", "validation"], dict[str, list[_RealOrName]]]
 
 
-class NumberOutputRecord(Record, tag_field="kind", tag="number"):
+class NumberOutputRecord(Kind, tag="number"):
     """An output of a number: its value, whether it is missing, or a part of a date."""
 
     part: Literal["value", "missing", "month", "weekday", "hour"]
@@ -185,14 +189,14 @@ class NumberOutputRecord(Record, tag_field="kind", tag="number"):
     view: View
 
 
-class MarkRecord(Record, tag_field="kind", tag="mark"):
+class MarkRecord(Kind, tag="mark"):
     """An output of a category: whether its text is a level."""
 
     level: _Place
     view: View
 
 
-class LevelNumbersRecord(Record, tag_field="kind", tag="numbers"):
+class LevelNumbersRecord(Kind, tag="numbers"):
     """An output of a category: a number for each level, and one for missing values."""
 
     part: str
@@ -203,7 +207,7 @@ class LevelNumbersRecord(Record, tag_field="kind", tag="numbers"):
 OutputRecord = NumberOutputRecord | MarkRecord | LevelNumbersRecord
 
 
-class PlainInputsRecord(Record, tag_field="kind", tag="plain"):
+class PlainInputsRecord(Kind, tag="plain"):
     """The columns are the inputs; fills, if any, replace missing values."""
 
     fills: list[Real] | None
@@ -216,7 +220,7 @@ class PairRecord(Record):
     outputs: list[LevelNumbersRecord]
 
 
-class TableInputsRecord(Record, tag_field="kind", tag="table"):
+class TableInputsRecord(Kind, tag="table"):
     """The inputs are the outputs of each column and then of each pair, ordered by their views."""
 
     outputs: list[list[OutputRecord]]
@@ -235,7 +239,7 @@ class MemberRecord(Record):
     path: PathRecord | None
 
 
-class NumberRecord(Record, tag_field="kind", tag="number"):
+class NumberRecord(Kind, tag="number"):
     """A column of numbers or dates."""
 
     name: str
@@ -244,14 +248,14 @@ class NumberRecord(Record, tag_field="kind", tag="number"):
     stray_text: StrayText
 
 
-class CategoryRecord(Record, tag_field="kind", tag="category"):
+class CategoryRecord(Kind, tag="category"):
     """A column of text."""
 
     name: str
     levels: tuple[str, ...]
 
 
-class SkippedRecord(Record, tag_field="kind", tag="skipped"):
+class SkippedRecord(Kind, tag="skipped"):
     """A column that is not used."""
 
     name: str

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Sequence
 from textwrap import indent
@@ -13,7 +12,7 @@ from fcgboost.export.c_sum import sum_code
 from fcgboost.export.c_table import table_code
 from fcgboost.export.c_text import PRECISIONS, Program, comment, text_table
 from fcgboost.export.formula import Label, formula_of
-from fcgboost.files import write_whole
+from fcgboost.files import FilePath, write_whole
 from fcgboost.prediction import BaseFCGBoost
 
 
@@ -59,7 +58,7 @@ def to_c(model: BaseFCGBoost, *, precision: str = "double", name: str = "fcgboos
 
 def save_c(
     model: BaseFCGBoost,
-    path: str | os.PathLike[str],
+    path: FilePath,
     *,
     precision: str = "double",
     name: str = "fcgboost",

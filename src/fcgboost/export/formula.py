@@ -41,7 +41,6 @@ from fcgboost.losses import (
     SquaredHinge,
 )
 from fcgboost.members import Member
-from fcgboost.model import by_family
 from fcgboost.names import part_named
 from fcgboost.prediction import BaseFCGBoost
 from fcgboost.wording import count
@@ -304,7 +303,7 @@ def _blocks(member: Member) -> Iterator[Block]:
     model = member.model
     coef = member.weight * model.coef
     used = np.flatnonzero((coef != 0.0).any(axis=0))
-    for part in by_family(model.dictionary, model.atoms[used], len(model.scale)):
+    for part in model.by_family(used):
         is_polynomial = isinstance(part.family, PolynomialDictionary)
         yield Block(
             kind=_kind(part.family),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,7 +13,7 @@ from fcgboost.export.formula import Formula, formula_of, merge_linear, utf8
 from fcgboost.export.onnx_atoms import values_of
 from fcgboost.export.onnx_graph import IR_VERSION, ML, ML_OPSET, OPSET, Graph, import_onnx
 from fcgboost.export.onnx_table import cells_of, declare_inputs, inputs_of
-from fcgboost.files import write_whole
+from fcgboost.files import FilePath, write_whole
 from fcgboost.prediction import BaseFCGBoost
 
 if TYPE_CHECKING:
@@ -101,9 +100,7 @@ def to_onnx(model: BaseFCGBoost, *, input_type: str = "float") -> ModelProto:
     return program
 
 
-def save_onnx(
-    model: BaseFCGBoost, path: str | os.PathLike[str], *, input_type: str = "float"
-) -> int:
+def save_onnx(model: BaseFCGBoost, path: FilePath, *, input_type: str = "float") -> int:
     """Save the result of `to_onnx` to a file, in full or not at all; return its size in bytes."""
     return write_whole(path, to_onnx(model, input_type=input_type).SerializeToString())
 

@@ -100,8 +100,8 @@ class DecisionBoundaryDisplay(base.Display):
         estimator : fitted classifier or Pipeline
             Of this package or of scikit-learn.
         X : array-like or data frame of shape (n_samples, 2)
-            The training data: it sets the limits, and the position of polynomial atoms. A few
-            outliers are left out of the picture, and counted in the legend.
+            The data set the limits. A few outliers are left out of the picture, and counted in the
+            legend.
         y : array-like of shape (n_samples,) or None, default=None
             Without labels no points are drawn.
         k : int or None, default=None
@@ -143,7 +143,7 @@ class DecisionBoundaryDisplay(base.Display):
             true_boundary=true_boundary,
         )
         if atoms and isinstance(estimator, BaseFCGBoost):
-            display.atoms = atom_positions(estimator.members_, points)
+            display.atoms = atom_positions(estimator.members_)
         if y is not None:
             check_consistent_length(points, y)
             display.points = points

@@ -152,13 +152,12 @@ class PathDisplay(base.Display):
         for name, k in (chosen or {}).items():
             if name not in values or not 1 <= k <= len(values[name]):
                 raise ValueError(f"chosen has {name!r} at step {k}, where there is no curve.")
-        display = cls(
+        return cls(
             values,
             k0=k0,
             chosen=chosen,
             ylabel=ylabel,
-        )
-        return display.plot(**kwargs)
+        ).plot(**kwargs)
 
     def plot(self, ax: base.Axes | None = None, **kwargs: Any) -> Self:
         """Draw into Axes, or into a new figure; `kwargs` for `Axes.plot`."""
@@ -337,8 +336,5 @@ def recorded(classifier: BaseFCGBoost, metric: str | None = None) -> tuple[dict[
 
 def _mean_by_step(classifier: BaseFCGBoost, records: Sequence[Array]) -> Array:
     """Return the mean of members' records by their weights; NaN where one is missing."""
-    return np.average(
-        by_step(classifier, records),
-        axis=0,
-        weights=classifier.member_weights_,
-    )
+    weights = classifier.member_weights_
+    return np.average(by_step(classifier, records), axis=0, weights=weights)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
@@ -12,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from fcgboost.auditing import Audit
 from fcgboost.colors import BLUE, VERMILION
+from fcgboost.files import FilePath
 from fcgboost.plotting.base import legend_below, set_labels
 from fcgboost.report.blocks import Block, Card, Picture, Section, Table, TableCell, TableColumn
 from fcgboost.report.images import drawing, image_of
@@ -37,7 +37,7 @@ _ASSUMES = (
 
 
 def write_audit_report(
-    path: str | os.PathLike[str],
+    path: FilePath,
     audit: Audit,
     *,
     title: str | None,

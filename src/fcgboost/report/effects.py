@@ -28,13 +28,14 @@ class Dependence:
     means: Array
 
 
-def find_dependences(model: FittedModel, evaluation: EvaluatedRows, most: int) -> list[Dependence]:
+def find_dependences(evaluation: EvaluatedRows, most: int) -> list[Dependence]:
     """Return the partial dependence on the columns that matter most, on a sample of rows.
 
     There is none for a constant, and none for a very large model.
 
     scikit-learn's `partial_dependence` sets one feature at a time, and a column may be several.
     """
+    model = evaluation.model
     fitted = [member.model for member in model.members]
     n_products = sum(member.n_atoms * len(member.scale) for member in fitted)
     if not 0 < n_products <= _MOST_PRODUCTS:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from numbers import Real
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 from numpy.typing import ArrayLike
 
 from fcgboost.dictionaries import UnionDictionary
+from fcgboost.files import FilePath
 from fcgboost.greedy.schemes import FullyCorrective
 from fcgboost.importances import n_numbers_of
 from fcgboost.inspection import KIND_HEADS, dictionary_name
@@ -49,7 +49,7 @@ model.predict(X){then}
 
 
 def write_model_report(
-    path: str | os.PathLike[str],
+    path: FilePath,
     model: BaseFCGBoost,
     X: Rows,
     y: ArrayLike,
@@ -104,17 +104,18 @@ def write_model_report(
     return write_page(
         path,
         title,
-        _lead(fitted, evaluation),
-        _cards(fitted, evaluation),
-        _sections(fitted, evaluation, row),
+        _lead(evaluation),
+        _cards(evaluation),
+        _sections(evaluation, row),
     )
 
 
-def _sections(model: FittedModel, evaluation: EvaluatedRows, row: int | None) -> list[Section]:
-    reasons = find_reasons(model, evaluation, row)
+def _sections(evaluation: EvaluatedRows, row: int | None) -> list[Section]:
+    model = evaluation.model
+    reasons = find_reasons(evaluation, row)
     mistakes: Block = "No row is misclassified."
     if len(evaluation.mistakes):
-        mistakes = mistake_table(model, evaluation, reasons)
+        mistakes = mistake_table(evaluation, reasons)
     data = (
         f"{count(len(evaluation), 'row')} with {count(len(model.columns), 'column')}. If the model "
         "was trained on these rows, all scores on this page are too optimistic."
@@ -122,20 +123,20 @@ def _sections(model: FittedModel, evaluation: EvaluatedRows, row: int | None) ->
     found = model.classifier.findings_
     findings = [finding_table(found)] if found else []
     return [
-        ("performance", "Performance", _performance(model, evaluation)),
-        ("columns", "What predictions depend on", [draw_columns(model, evaluation)]),
+        ("performance", "Performance", _performance(evaluation)),
+        ("columns", "What predictions depend on", [draw_columns(evaluation)]),
         ("mistakes", "Mistakes", [mistakes]),
-        ("row", "One row explained", _row(model, evaluation, reasons)),
-        ("path", "Training path", _path(model, evaluation)),
+        ("row", "One row explained", _row(evaluation, reasons)),
+        ("path", "Training path", _path(evaluation)),
         ("data", "Data", [data, *findings, column_table(model)]),
         ("making", "Settings", _making(model)),
     ]
 
 
-def _performance(model: FittedModel, evaluation: EvaluatedRows) -> list[Block]:
-    matrix = confusion_table(model, evaluation)
-    pictures = draw_predictions(model, evaluation)
-    data = threshold_data(model, evaluation)
+def _performance(evaluation: EvaluatedRows) -> list[Block]:
+    matrix = confusion_table(evaluation)
+    pictures = draw_predictions(evaluation)
+    data = threshold_data(evaluation)
     if data is None:
         return [matrix, pictures]
     # Of two classes the script's own matrix begins with the same numbers.
@@ -144,7 +145,8 @@ def _performance(model: FittedModel, evaluation: EvaluatedRows) -> list[Block]:
     return [matrix, Explorer("thresholds", data), pictures]
 
 
-def _lead(model: FittedModel, evaluation: EvaluatedRows) -> list[str]:
+def _lead(evaluation: EvaluatedRows) -> list[str]:
+    model = evaluation.model
     classifier = model.classifier
     names = [quoted(value) for value in model.classes]
     atoms = count(classifier.n_atoms_, f"{listed(model.family_names)} atom")
@@ -164,7 +166,8 @@ def _lead(model: FittedModel, evaluation: EvaluatedRows) -> list[str]:
     ]
 
 
-def _cards(model: FittedModel, evaluation: EvaluatedRows) -> list[Card]:
+def _cards(evaluation: EvaluatedRows) -> list[Card]:
+    model = evaluation.model
     majority, share = evaluation.baseline
     classifier = model.classifier
     n_numbers = sum(n_numbers_of(member.model) for member in model.members)
@@ -187,24 +190,25 @@ def _cards(model: FittedModel, evaluation: EvaluatedRows) -> list[Card]:
     ]
 
 
-def _path(model: FittedModel, evaluation: EvaluatedRows) -> list[Block]:
-    rest: list[Block] = [draw_boundary(model, evaluation), atom_table(model)]
+def _path(evaluation: EvaluatedRows) -> list[Block]:
+    model = evaluation.model
+    rest: list[Block] = [draw_boundary(evaluation), atom_table(model)]
     if not model.has_path:
         reason = "The model was saved without its path (trace=False)."
         if model.classifier.n_iter_ == 0:
             reason = "The fit made no step: the model is a constant."
         return [f"{reason} {_ending(model)}", *rest]
-    panels = find_panels(model, evaluation)
+    panels = find_panels(evaluation)
     explorer = Explorer("path", path_data(model, panels), [[draw_path(model, panels)]])
     return [f"{_step(model)} {_ending(model)}", explorer, *rest]
 
 
-def _row(model: FittedModel, evaluation: EvaluatedRows, reasons: Reasons | None) -> list[Block]:
+def _row(evaluation: EvaluatedRows, reasons: Reasons | None) -> list[Block]:
     if reasons is None:
         return ["Shapley values of a model this large would take too long."]
     row = reasons.row
     predicted = evaluation.labels[row]
-    ids = id_columns(model, evaluation)
+    ids = id_columns(evaluation)
     names = "".join(f" ({name} {shortened(str(cells[row]))})" for name, cells in ids.items())
     words = (
         f"Row {row + 1:,}{names} is predicted as {quoted(predicted)}; its true class is "
@@ -214,7 +218,7 @@ def _row(model: FittedModel, evaluation: EvaluatedRows, reasons: Reasons | None)
         words += f" Contributions are accurate to ± {number(float(f'{error:.1g}'))}."
     if not reasons.is_from_training:
         words += " The model holds no training rows, so the rows given are the background."
-    return [words, [draw_row(model, reasons, predicted)]]
+    return [words, [draw_row(evaluation.model, reasons, predicted)]]
 
 
 def _step(model: FittedModel) -> str:

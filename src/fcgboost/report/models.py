@@ -12,6 +12,7 @@ from scipy import sparse
 from fcgboost.checks import check_rows
 from fcgboost.evaluation import Evaluation
 from fcgboost.inspection import Description
+from fcgboost.io import check_model
 from fcgboost.members import decision_of
 from fcgboost.plotting.paths import path_length
 from fcgboost.prediction import BaseFCGBoost
@@ -31,11 +32,7 @@ class FittedModel(Description):
     @classmethod
     def of(cls, classifier: BaseFCGBoost) -> FittedModel:
         """Describe a classifier of this package; raise a TypeError for anything else."""
-        if not isinstance(classifier, BaseFCGBoost):
-            raise TypeError(
-                f"A model is a fitted classifier of fcgboost; got {type(classifier).__name__}."
-            )
-        return cls(classifier.describe().classifier)
+        return cls(check_model(classifier))
 
     @property
     def classes(self) -> Labels:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import os
 from collections.abc import Sequence
 from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
 
 from fcgboost.colors import custom_properties
-from fcgboost.files import write_whole
+from fcgboost.files import FilePath, write_whole
 from fcgboost.report.blocks import Card, Explorer, Section
 from fcgboost.wording import shown
 
@@ -21,7 +20,7 @@ _IN_SCRIPT = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
 
 
 def write_page(
-    path: str | os.PathLike[str],
+    path: FilePath,
     title: str,
     lead: Sequence[str],
     cards: Sequence[Card],

@@ -17,12 +17,13 @@ _MOST_ROWS = 20_000
 Panels = dict[str, dict[str, Array]]
 
 
-def find_panels(model: FittedModel, evaluation: EvaluatedRows) -> Panels:
+def find_panels(evaluation: EvaluatedRows) -> Panels:
     """Return what is known about the steps of a path, by what the curves show.
 
     That is the share of errors; the validation score of the fit, if it was another; of a single
     path the mean over outputs of the regularised objective.
     """
+    model = evaluation.model
     classifier = model.classifier
     rows = evaluation.sample(_MOST_ROWS)
     errors = path_error(classifier, evaluation.rows(rows), evaluation.y[rows])

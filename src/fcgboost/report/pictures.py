@@ -38,10 +38,11 @@ _MOST_LINES = 4
 _LONGEST_LEVELS = 32
 
 
-def draw_columns(model: FittedModel, evaluation: EvaluatedRows) -> list[Picture]:
+def draw_columns(evaluation: EvaluatedRows) -> list[Picture]:
     """Draw the influence of the columns, and the partial dependence on the largest."""
+    model = evaluation.model
     pictures = [] if model.influence is None else [_influence(model, model.influence)]
-    dependences = find_dependences(model, evaluation, _MOST_DEPENDENCES)
+    dependences = find_dependences(evaluation, _MOST_DEPENDENCES)
     for i, dependence in enumerate(dependences, 1):
         pictures.append(_dependence(model, dependence, f"dependence-{i}"))
     return pictures
@@ -57,8 +58,9 @@ def draw_path(model: FittedModel, panels: Panels) -> Picture:
     return Picture("path-curves", image_of(ax), "The path", "Error after each step.")
 
 
-def draw_boundary(model: FittedModel, evaluation: EvaluatedRows) -> list[Picture]:
+def draw_boundary(evaluation: EvaluatedRows) -> list[Picture]:
     """Draw the decision boundary of a model that uses two numeric columns and no other."""
+    model = evaluation.model
     used = [j for j, column in enumerate(model.columns) if column.n_outputs]
     columns = [model.columns[j] for j in used]
     are_numbers = all(column.kind == "number" for column in columns)
@@ -116,24 +118,26 @@ def draw_row(model: FittedModel, reasons: Reasons, predicted: object) -> Picture
     )
 
 
-def draw_predictions(model: FittedModel, evaluation: EvaluatedRows) -> list[Picture]:
+def draw_predictions(evaluation: EvaluatedRows) -> list[Picture]:
     """Draw calibration and margins."""
     rows = evaluation.sample(_MOST_ROWS, of_classes=True)
-    X = evaluation.rows(rows)
     y = evaluation.y[rows]
+    classes = evaluation.classes
     part = "" if len(rows) == len(evaluation) else f" Drawn from {count(len(rows), 'row')}."
     pictures = []
-    if model.has_proba:
+    if evaluation.proba is not None:
+        proba = evaluation.proba[rows]
         with drawing() as ax:
-            plotting.ReliabilityDisplay.from_estimator(model.classifier, X, y, ax=ax)
+            plotting.ReliabilityDisplay.from_predictions(y, proba, classes=classes, ax=ax)
         caption = (
             "Observed frequency against predicted probability: on the dotted line, 70 % means 70 "
             f"of 100. The strip below counts the rows of each bin.{part}"
         )
         title = "Calibration (reliability diagram)"
         pictures.append(Picture("reliability", image_of(ax), title, caption))
+    decision = evaluation.decision[rows]
     with drawing() as ax:
-        margins = plotting.MarginDisplay.from_estimator(model.classifier, X, y, ax=ax)
+        margins = plotting.MarginDisplay.from_predictions(y, decision, classes=classes, ax=ax)
     caption = (
         f"How clear the decisions are: {percent(margins.error_share)} of the rows have a negative "
         f"margin, so they are mistakes; {percent(margins.active_share)} have a margin below 1."

@@ -9,9 +9,8 @@ import numpy as np
 from fcgboost.dictionaries import TreeDictionary
 from fcgboost.dictionaries.planes import LinearProfile
 from fcgboost.explanation import Explanation
-from fcgboost.model import by_family
 from fcgboost.plotting.contributions import cells_of, signed
-from fcgboost.report.models import Array, EvaluatedRows, FittedModel
+from fcgboost.report.models import Array, EvaluatedRows
 from fcgboost.wording import shortened
 
 #: Mistakes that are explained.
@@ -32,14 +31,14 @@ class Reasons:
     is_from_training: bool
 
 
-def find_reasons(model: FittedModel, evaluation: EvaluatedRows, row: int | None) -> Reasons | None:
+def find_reasons(evaluation: EvaluatedRows, row: int | None) -> Reasons | None:
     """Explain the worst mistakes and one row; None if it would take too long."""
+    model = evaluation.model
     classifier = model.classifier
     # Trees and linear atoms take next to no time.
     n_slow = 0
     for member in model.members:
-        fitted = member.model
-        for atoms in by_family(fitted.dictionary, fitted.atoms, len(fitted.scale)):
+        for atoms in member.model.by_family():
             is_fast = isinstance(atoms.family, TreeDictionary | LinearProfile)
             n_slow += 0 if is_fast else len(atoms.places)
     if len(model.columns) ** 2 * n_slow > _MOST_WORK:

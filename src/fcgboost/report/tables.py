@@ -65,11 +65,11 @@ def finding_table(findings: Sequence[Finding]) -> Table:
     return Table("Findings on the training rows", columns)
 
 
-def confusion_table(model: FittedModel, evaluation: EvaluatedRows) -> Table:
+def confusion_table(evaluation: EvaluatedRows) -> Table:
     """Count the rows of every true class by their predicted class, with recall and precision."""
     counts = evaluation.confusion
-    n = len(model.classes)
-    names, heads = class_names(model.classes)
+    n = len(evaluation.classes)
+    names, heads = class_names(evaluation.classes)
     recall = evaluation.recall
     precision = evaluation.precision
     if len(counts) > n:
@@ -113,13 +113,13 @@ def matrix_columns(heads: Sequence[str], counts: Codes) -> list[TableColumn]:
     return columns
 
 
-def mistake_table(model: FittedModel, evaluation: EvaluatedRows, reasons: Reasons | None) -> Table:
+def mistake_table(evaluation: EvaluatedRows, reasons: Reasons | None) -> Table:
     """List the mistakes with the most negative margins."""
     n_mistakes = len(evaluation.mistakes)
     rows = evaluation.mistakes[:MOST_MISTAKES]
     notes = ["Rows are counted from 1, as they are in the data."]
     columns = [TableColumn.of_numbers("row", rows + 1, count)]
-    for name, cells in id_columns(model, evaluation).items():
+    for name, cells in id_columns(evaluation).items():
         texts = [shortened(str(cell), _LONGEST_ID) for cell in cells[rows]]
         columns.append(TableColumn.of_texts(shortened(name, _LONGEST_ID), texts))
     columns.append(TableColumn.of_texts("true class", map(label, evaluation.y[rows])))
@@ -143,12 +143,12 @@ def mistake_table(model: FittedModel, evaluation: EvaluatedRows, reasons: Reason
     return Table(caption, columns, notes)
 
 
-def id_columns(model: FittedModel, evaluation: EvaluatedRows) -> dict[str, Labels]:
+def id_columns(evaluation: EvaluatedRows) -> dict[str, Labels]:
     """Return the columns that the model leaves out and that tell every row apart."""
     ids: dict[str, Labels] = {}
     X = evaluation.X
     labels = {str(label): label for label in getattr(X, "columns", ())}
-    for column in model.columns:
+    for column in evaluation.model.columns:
         if kind_of(column) == "left out" and column.name in labels:
             cells = np.asarray(X[labels[column.name]], dtype=object)
             if len(set(map(str, cells))) == len(cells) > 1:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import average_precision_score, roc_auc_score
 
-from fcgboost.report.models import Array, EvaluatedRows, FittedModel
+from fcgboost.report.models import Array, EvaluatedRows
 from fcgboost.report.path import plain
 from fcgboost.report.text import label
 
@@ -16,7 +16,7 @@ _MOST_THRESHOLDS = 150
 _MOST_CLASSES = 30
 
 
-def threshold_data(model: FittedModel, evaluation: EvaluatedRows) -> dict[str, object] | None:
+def threshold_data(evaluation: EvaluatedRows) -> dict[str, object] | None:
     """Return the curves of all classes that have both positive and negative rows, for JSON."""
     scores = evaluation.decision
     default = 0.0
@@ -28,9 +28,9 @@ def threshold_data(model: FittedModel, evaluation: EvaluatedRows) -> dict[str, o
     is_class = evaluation.codes >= 0
     codes = evaluation.codes[is_class]
     scores = scores[is_class]
-    counts = np.bincount(codes, minlength=len(model.classes))
+    counts = np.bincount(codes, minlength=len(evaluation.classes))
     frequent = np.sort(np.argsort(-counts, kind="stable")[:_MOST_CLASSES])
-    names = [label(value) for value in model.classes]
+    names = [label(value) for value in evaluation.classes]
     is_pair = len(names) == 2
     curves = [
         {

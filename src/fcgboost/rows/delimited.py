@@ -21,26 +21,21 @@ from fcgboost.rows.limits import Source
 from fcgboost.rows.row_file import UNNAMED, RowFile
 from fcgboost.rows.texts import Dialect
 
-_SEPARATORS = ",;\t|"
+SEPARATORS = ",;\t|"
 _BLOCK = 2**20
 _LONGEST_HEADER = 2**24
 _N_SNIFFED = 50
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|nan|inf", re.IGNORECASE)
 #: The fields of a line that is appended to the file.
 _END = "\x1c"
+#: Only UTF-16 begins so.
+UTF_16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
-def open_delimited(
-    source: Source, file: IO[bytes], separator: str | None, dialect: Dialect
-) -> RowFile:
-    """Open a text file; without a separator, detect it."""
+def open_delimited(source: Source, file: IO[bytes], separators: str, dialect: Dialect) -> RowFile:
+    """Open a text file that one of the separators divides."""
     name = source.name
-    mark = file.read(2)
-    # Only UTF-16 begins so.
-    encoding = dialect.encoding or ("utf-16" if mark in (b"\xff\xfe", b"\xfe\xff") else None)
-    if encoding is None and dialect.memory.encoding is not None:
-        file.seek(0)
-        encoding = _unless_utf_8(file.read(_BLOCK), dialect.memory.encoding)
+    encoding = _encoding_of(file, dialect)
 
     def opened() -> Any:
         file.seek(0)
@@ -50,15 +45,13 @@ def open_delimited(
 
     head = _read_head(name, opened(), encoding)
     likely = dialect.memory.separator
-    separator = separator or max(_SEPARATORS, key=lambda mark: (*_fit(head, mark), mark == likely))
-    records = list(islice(_records(head, separator), _N_SNIFFED))
+    separator = max(separators, key=lambda mark: (*_fit(head, mark), mark == likely))
+    records = list(_records(head, separator))
     n_skipped = header_at(source, records) + 1
-    header = [column.strip() for column in records[n_skipped - 1]] if records else []
-    are_distinct = len(set(header)) == len(header)
-    are_numbered = are_distinct and all(map(str.isdecimal, header))
-    if all(map(_NUMBER.fullmatch, header)) and not are_numbered:
+    columns = named(records[n_skipped - 1]) if records else []
+    are_numbered = len(set(columns)) == len(columns) and all(map(str.isdecimal, columns))
+    if all(map(_NUMBER.fullmatch, columns)) and not are_numbered:
         raise ValueError(f"{name}: the first line holds numbers, not names; add a header line.")
-    columns = named(header)
     options = arrow_csv.ReadOptions(
         use_threads=False,
         # A row must fit into a block; few are many times as long as the header.
@@ -93,6 +86,20 @@ def open_delimited(
         replace(dialect, separator=separator),
         lines=lambda: _find_lines(opened(), separator, n_skipped),
     )
+
+
+def _encoding_of(file: IO[bytes], dialect: Dialect) -> str | None:
+    """Return the encoding that an option, the first bytes or a model tells; None is UTF-8."""
+    head = file.read(_BLOCK)
+    if dialect.encoding is not None:
+        return dialect.encoding
+    if head.startswith(UTF_16_MARKS):
+        return "utf-16"
+    with suppress(UnicodeDecodeError):
+        text = codecs.getincrementaldecoder("utf-8")().decode(head)  # which may end in a character
+        if not text.isascii():
+            return None
+    return dialect.memory.encoding
 
 
 def _find_lines(file: IO[bytes], separator: str, n_skipped: int) -> list[int]:
@@ -219,25 +226,15 @@ def _read_head(name: str, file: IO[bytes], encoding: str | None) -> str:
     return head.decode("utf-8-sig", errors="replace")  # later rows are reported by number
 
 
-def _unless_utf_8(head: bytes, encoding: str) -> str | None:
-    """Return the encoding of a model's file; None if text is certainly UTF-8."""
-    with suppress(UnicodeDecodeError):
-        text = codecs.getincrementaldecoder("utf-8")().decode(head)  # which may end in a character
-        return encoding if text.isascii() else None
-    return encoding
-
-
 def _records(head: str, separator: str) -> Iterator[list[str]]:
-    """Yield the fields of all rows, none of blank ones."""
-    try:
-        yield from csv.reader(io.StringIO(head, newline=""), delimiter=separator)
-    except csv.Error:
-        return
+    """Yield the fields of the first rows, none of blank ones."""
+    with suppress(csv.Error):
+        reader = csv.reader(io.StringIO(head, newline=""), delimiter=separator)
+        yield from islice(reader, _N_SNIFFED)
 
 
 def _fit(head: str, separator: str) -> tuple[int, int]:
     """Score a separator: how many records have the same several fields, and how many fields."""
-    records = filter(None, _records(head, separator))
-    widths = Counter(len(record) for record in islice(records, _N_SNIFFED))
-    width, n_records = max(widths.items(), key=lambda pair: pair[1], default=(1, 0))
+    widths = Counter(map(len, filter(None, _records(head, separator))))
+    [(width, n_records)] = widths.most_common(1) or [(1, 0)]
     return n_records if width > 1 else 0, width

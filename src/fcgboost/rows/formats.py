@@ -23,9 +23,9 @@ from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 
 from fcgboost.rows import pages
-from fcgboost.rows.delimited import header_at, named, open_delimited
+from fcgboost.rows.delimited import SEPARATORS, UTF_16_MARKS, header_at, named, open_delimited
 from fcgboost.rows.limits import Source, explained
-from fcgboost.rows.memory import Memory
+from fcgboost.rows.memory import memory_of
 from fcgboost.rows.packing import unpacked_size
 from fcgboost.rows.row_file import TEXTS, Blocks, RowFile, size_of
 from fcgboost.rows.texts import Dialect
@@ -78,7 +78,7 @@ def open_rows(
     merge_spellings: bool = False,
     strict: bool = False,
     max_bytes: int | None = None,
-    like: Mapping[str, Any] | None = None,
+    like: Mapping[str, object] | None = None,
     tell: Callable[[str], None] = warn,
 ) -> Iterator[RowFile]:
     """Open a file or a pipe of rows, to be read whole or in batches.
@@ -109,7 +109,7 @@ max_bytes :
     """
     path = Path(path)
     name = "standard input" if str(path) == _STANDARD_INPUT else str(path)
-    memory = Memory.of(like or {})
+    memory = memory_of(like or {})
     dialect = Dialect(
         encoding=encoding,
         decimal=decimal,
@@ -121,12 +121,13 @@ max_bytes :
     with _seekable(path) as file:
         n_bytes = file.seek(0, 2)
         most = max_bytes or max(_DEFAULT_BYTES, _TIMES_FILE * n_bytes)
+        merges_spellings = merge_spellings or memory.merges_spellings
         source = Source(
             name,
             most,
             tell,
             strict,
-            merge_spellings or memory.merges_spellings,
+            merges_spellings,
         )
         with explained(name):
             file.seek(0)
@@ -146,11 +147,11 @@ max_bytes :
             elif format == "xlsx":
                 rows = _open_excel(source, file, dialect)
             else:
-                separator = "\t" if format == "tsv" else None
+                separators = "\t" if format == "tsv" else SEPARATORS
                 rows = open_delimited(
                     source,
                     text,
-                    separator,
+                    separators,
                     dialect,
                 )
         yield rows
@@ -190,7 +191,7 @@ def _sniff(name: str, file: IO[bytes]) -> str:
             return format
     if head.startswith(b"PK\x03\x04") and re.search(rb"\[Content_Types\]|docProps/|xl/", head):
         return "xlsx"
-    if b"\0" in head and head[:2] not in (b"\xff\xfe", b"\xfe\xff"):
+    if b"\0" in head and not head.startswith(UTF_16_MARKS):
         raise ValueError(
             f"{name}: neither the name nor the first bytes tell the format. Known are "
             f"{', '.join(_SUFFIXES)}; text may be gzipped. Save an .xls workbook as .xlsx."
@@ -250,13 +251,8 @@ def _parquet(source: Source, file: IO[bytes]) -> tuple[pa.Schema, Blocks]:
         for i in range(metadata.num_row_groups):
             group = metadata.row_group(i)
             source.check(group.total_byte_size)
-            n_bytes = 0
-            for column in map(group.column, range(group.num_columns)):
-                first = column.data_page_offset
-                start = min(first, column.dictionary_page_offset or first)
-                length = column.total_compressed_size if column.num_values else 0
-                n_bytes += pages.unpacked_size(file, start, length)
-            source.check(n_bytes)
+            columns = map(group.column, range(group.num_columns))
+            source.check(sum(_column_size(file, column) for column in columns))
         n_bytes = 64
         for name in wanted:
             dtype = schema.field(name).type
@@ -265,6 +261,14 @@ def _parquet(source: Source, file: IO[bytes]) -> tuple[pa.Schema, Blocks]:
         yield from opened.iter_batches(n_rows, columns=wanted)
 
     return schema, batches
+
+
+def _column_size(file: IO[bytes], column: parquet.ColumnChunkMetaData) -> int:
+    """Return the bytes that a column of a group of rows fills."""
+    first = column.data_page_offset
+    start = min(first, column.dictionary_page_offset or first)
+    length = column.total_compressed_size if column.num_values else 0
+    return pages.unpacked_size(file, start, length)
 
 
 def _arrow(source: Source, file: IO[bytes]) -> tuple[pa.Schema, Blocks]:
@@ -395,13 +399,12 @@ def _open_svmlight(source: Source, file: IO[bytes], first_index: int | None) -> 
     if least < first:
         raise ValueError(f"{name} has the index 0, but the model's indices count from 1.")
     is_whole = (y == np.floor(y)).all()
-    labels = y.astype(np.int64) if is_whole else y
     shape = (len(y), max(X.shape[1] - first, 1))
     source.check(_PER_ENTRY * shape[1])
     return RowFile(
         source,
         matrix=sparse.csr_matrix((X.data, X.indices - first, X.indptr), shape=shape),
-        labels=labels,
+        labels=y.astype(np.int64) if is_whole else y,
         first_index=first,
         lines=lambda: lines,
     )

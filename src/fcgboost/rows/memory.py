@@ -3,37 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from typing import Literal
 
-from fcgboost.tables.learning import PLURALS, WAYS, Reading
+from fcgboost.documents.checking import DocumentError, convert
+from fcgboost.documents.schema import Record
+from fcgboost.tables.learning import Reading
 
 
-@dataclass(frozen=True)
-class Memory:
+class Memory(Record):
     """How a file was written, as `RowFile.about` tells."""
 
     encoding: str | None = None
     separator: str | None = None
     sheet: str | None = None
-    first_index: int | None = None
+    first_index: Literal[0, 1] | None = None
     merges_spellings: bool = False
     #: Unit and style of the columns that are not plain.
-    columns: dict[str, Reading] = field(default_factory=dict)
+    columns: dict[str, Reading] = {}  # noqa: RUF012 (every record gets its own)
 
-    @classmethod
-    def of(cls, record: Mapping[str, object]) -> Memory:
-        """Check what a model file holds: users may have stored anything."""
-        try:
-            memory = cls(**record)  # type: ignore[arg-type]
-            columns = {name: Reading(*pair) for name, pair in memory.columns.items()}
-            for value in (memory.encoding, memory.separator, memory.sheet):
-                if not isinstance(value, str | None):
-                    raise TypeError(f"{value!r} is not a text")
-            are_known = all(unit in PLURALS and style in WAYS for unit, style in columns.values())
-            if not are_known or memory.first_index not in (None, 0, 1):
-                raise ValueError("it holds what this version does not know")
-        except (AttributeError, TypeError, ValueError) as error:
-            raise ValueError(
-                f"What the model says about its file cannot be used: {error}"
-            ) from None
-        return replace(memory, columns=columns)
+
+def memory_of(record: Mapping[str, object]) -> Memory:
+    """Check what a model file holds: users may have stored anything."""
+    try:
+        return convert(record, Memory)  # type: ignore[no-any-return]
+    except DocumentError as error:
+        problem = f"What the model says about its file cannot be used: {error}"
+        raise ValueError(problem) from None

@@ -8,12 +8,11 @@ from typing import IO
 _UNPACKED = 2
 _PACKED = 3
 # Types of Thrift's compact protocol.
-_FLAGS = (1, 2)
-_BYTE = 3
 _WHOLE = (4, 5, 6)
-_REAL = 7
 _TEXT = 8
 _STRUCT = 12
+# The bytes of the others: true and false, a byte, a float.
+_SIZES = {1: 0, 2: 0, 3: 1, 7: 8}
 _LONGEST = 64
 
 
@@ -47,18 +46,16 @@ def _struct(file: IO[bytes]) -> dict[int, int]:
             _struct(file)
         elif kind == _TEXT:
             file.seek(_varint(file), 1)
-        elif kind == _REAL:
-            file.seek(8, 1)
-        elif kind == _BYTE:
-            file.seek(1, 1)
-        elif kind not in _FLAGS:
+        elif kind in _SIZES:
+            file.seek(_SIZES[kind], 1)
+        else:
             raise ValueError("a page with an unknown header")
     return numbers
 
 
 def _whole(file: IO[bytes]) -> int:
-    value = _varint(file)
-    return value // 2 if value % 2 == 0 else -(value // 2) - 1
+    half, is_negative = divmod(_varint(file), 2)
+    return ~half if is_negative else half
 
 
 def _varint(file: IO[bytes]) -> int:

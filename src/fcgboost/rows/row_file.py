@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,6 @@ from scipy import sparse
 from fcgboost.arrays import ClassLabels, Flags, Rows
 from fcgboost.findings import Finding, alike, find_quantity, folded, show_alike
 from fcgboost.rows.limits import Source, explained
-from fcgboost.rows.memory import Memory
 from fcgboost.rows.texts import (
     Dialect,
     Strays,
@@ -57,8 +56,8 @@ class RowFile:
     source: Source
     columns: tuple[str, ...] = ()
     blocks: Blocks = lambda wanted: ()
-    #: How numbers and dates are written in text; None where the file has types.
-    dialect: Dialect | None = None
+    #: How numbers and dates are written in text.
+    dialect: Dialect = field(default_factory=Dialect)
     #: The columns that were categories in pandas.
     categories: tuple[str, ...] = ()
     #: Sparse rows as a CSR matrix, their labels, and what their indices count from.
@@ -129,7 +128,7 @@ class RowFile:
             }
             if target is not None:
                 labels = table[target]
-                values[target] = labels if self.dialect is None else labels_of(labels)
+                values[target] = labels_of(labels) if self.dialect.is_text else labels
             if self.source.merges_spellings:
                 values = {name: self._merged(name, column) for name, column in values.items()}
             X = pa.table(values).to_pandas(ignore_metadata=True)
@@ -185,33 +184,32 @@ class RowFile:
 
     def about(self) -> dict[str, Any]:
         """Return how the rows that were read are written, for ``open_rows(like=...)``."""
-        dialect = self.dialect or Dialect()
-        memory = Memory(
-            encoding=dialect.encoding,
-            separator=dialect.separator,
-            sheet=dialect.sheet,
-            first_index=self.first_index,
-            merges_spellings=self.source.merges_spellings,
-            columns=self.readings,
-        )
-        return asdict(memory)
+        return {
+            "encoding": self.dialect.encoding,
+            "separator": self.dialect.separator,
+            "sheet": self.dialect.sheet,
+            "first_index": self.first_index,
+            "merges_spellings": self.source.merges_spellings,
+            "columns": self.readings,
+        }
 
     def labels_in(self, column: pa.ChunkedArray) -> ClassLabels:
         """Return the labels of a batch as an array; those of a text file are strings."""
-        labels = column if self.dialect is None else label_texts(column)
+        labels = label_texts(column) if self.dialect.is_text else column
         return np.asarray(labels.to_pandas().to_numpy())
 
     def check_columns(self, wanted: Iterable[str]) -> None:
         """Raise a ValueError that lists the columns if a wanted one is not there."""
-        absent = next((name for name in wanted if name not in set(self.columns)), None)
-        if absent is None:
+        absent = [name for name in wanted if name not in self.columns]
+        if not absent:
             return
         if self.matrix is not None:
             raise ValueError(f"{self.name}: sparse rows have no column names; name none.")
-        close = closest(absent, self.columns)
+        close = closest(absent[0], self.columns)
         hint = "." if close is None else f"; did you mean {close!r}?"
-        shown = self.show_columns()
-        raise ValueError(f"{self.name}: no column {absent!r}{hint} The columns are {shown}.")
+        raise ValueError(
+            f"{self.name}: no column {absent[0]!r}{hint} The columns are {self.show_columns()}."
+        )
 
     def show_columns(self) -> str:
         """List the names of the first columns."""
@@ -223,7 +221,7 @@ class RowFile:
 
     def _tables(self, wanted: list[str], n_rows: int | None = None) -> Iterator[pa.Table]:
         """Yield tables of `n_rows` rows, of which the last may have fewer, or all rows at once."""
-        is_text = self.dialect is not None and n_rows is None
+        per_cell = _PER_TEXT if self.dialect.is_text and n_rows is None else _PER_CELL
         most = n_rows or sys.maxsize
         held: list[pa.RecordBatch] = []
         n_held = 0
@@ -232,7 +230,7 @@ class RowFile:
         for block in self.blocks(wanted):
             held.append(block)
             n_held += block.num_rows
-            n_bytes += size_of(block, _PER_TEXT if is_text else _PER_CELL)
+            n_bytes += size_of(block, per_cell)
             self.source.check(n_bytes)
             has_rows |= block.num_rows > 0
             while n_held >= most:

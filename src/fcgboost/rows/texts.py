@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import chain
 
 import numpy as np
 import pyarrow as pa
@@ -49,7 +48,7 @@ class Dialect:
     thousands: str | None = None
     dayfirst: bool | None = None
     sheet: str | None = None
-    #: What separates columns; "" in a workbook.
+    #: What separates columns; "" in a workbook, None where the file has types.
     separator: str | None = None
     #: How the file of a model was written.
     memory: Memory = field(default_factory=Memory)
@@ -59,6 +58,11 @@ class Dialect:
             raise ValueError(f"thousands must be one of {GROUP_MARKS!r}.")
         if self.thousands is not None and self.decimal == self.thousands:
             raise ValueError("decimal and thousands must differ.")
+
+    @property
+    def is_text(self) -> bool:
+        """Whether fields are texts, whatever they hold."""
+        return self.separator is not None
 
     @property
     def is_like_memory(self) -> bool:
@@ -159,7 +163,7 @@ def as_texts(values: pa.Array | pa.ChunkedArray) -> pa.Array | None:
 class TextReader:
     """Finds out what the columns of a file hold, and how they are written."""
 
-    dialect: Dialect | None
+    dialect: Dialect
     strays: Strays
     #: How columns are read that are not written plainly.
     readings: dict[str, Reading]
@@ -169,29 +173,29 @@ class TextReader:
     ) -> dict[str, pa.Array]:
         """Return fields as what all, or nearly all, are: truth values, numbers, times, texts.
 
-        In a category, a few stray texts make all of them texts. Without a dialect fields have
-        types.
+        In a category, a few stray texts make all of them texts.
         """
-        dialect = self.dialect or Dialect()
-        is_sure = "" in dialect.styles or dialect.separator in ("", ",")
-        values: dict[str, pa.Array] = dict(columns)
+        styles = self.dialect.styles
+        separator = self.dialect.separator
+        is_sure = "" in styles or separator in ("", ",")
+        values = {}
         ways_of = {}
         for name, fields in columns.items():
             texts = as_texts(fields)
-            is_text = texts is None or pa.types.is_dictionary(fields.type)
-            if self.dialect is not None:
+            plain = fields
+            is_plain = texts is None or pa.types.is_dictionary(fields.type)
+            if self.dialect.is_text:
                 texts = _cleaned(texts, _MISSING)
                 plain = _plain(texts)
-                is_text = plain is not None and (is_sure or not pa.types.is_float64(plain.type))
-                values[name] = plain if is_text else texts
-            if not is_text and name not in categories:
-                values[name] = texts
-                ways_of[name] = _ways(texts, dialect.dayfirst)
-        readings = [list(chain(*ways)) for ways in ways_of.values()]
-        evidence = {ways[0].style for ways in readings if len(ways) == 1}
+                is_plain = plain is not None and (is_sure or not pa.types.is_float64(plain.type))
+            values[name] = plain if is_plain else texts
+            if not is_plain and name not in categories:
+                ways_of[name] = _ways(texts, self.dialect.dayfirst)
+        sure = [ways[0] for ways in ways_of.values() if len(ways) == 1]
+        evidence = {way[0].style for way in sure if len(way) == 1}
         for name, ways in ways_of.items():
-            for styles in (dialect.styles, evidence, _usual(values[name], dialect.separator)):
-                likely = [way for way in ways if any(style in styles for _, style in way)]
+            for likely_styles in (styles, evidence, _usual(values[name], separator)):
+                likely = [way for way in ways if any(style in likely_styles for _, style in way)]
                 ways = likely if len(likely) == 1 else ways
             if len(ways) == 1:
                 values[name] = self._read(name, values[name], ways[0][0])
@@ -199,10 +203,9 @@ class TextReader:
 
     def tell(self) -> None:
         """Say what was assumed."""
-        named = self.dialect.styles if self.dialect else set()
         columns: dict[Reading, list[str]] = {}
         for name, reading in self.readings.items():
-            if reading.unit in SIGNS or reading.style not in named:
+            if reading.unit in SIGNS or reading.style not in self.dialect.styles:
                 columns.setdefault(reading, []).append(name)
         for (unit, style), names in columns.items():
             way = WAYS[style] or ", with a decimal point"
@@ -211,7 +214,7 @@ class TextReader:
     def _read(self, name: str, texts: pa.Array, reading: Reading) -> pa.Array:
         """Return texts as numbers or times, without strays."""
         column = NumberColumn(name, unit=reading.unit, style=reading.style)
-        if self.dialect is None:
+        if not self.dialect.is_text:
             kept = self.strays.removed(texts, column)
             if kept is texts:
                 return texts  # The fit reads them, and says so.
@@ -232,14 +235,13 @@ def _usual(texts: pa.Array, separator: str | None) -> set[Style]:
 
 def _ways(texts: pa.Array, dayfirst: bool | None) -> list[list[Reading]]:
     """Return the ways in which texts are numbers or dates; those that mean the same together."""
-    tried = [(style, _numbers_written(texts, style)) for style in NUMBER_FORMS]
-    numbers = [array for _, array in tried if array is not None]
-    if not numbers:
+    numbers = {style: _numbers_written(texts, style) for style in NUMBER_FORMS}
+    readings = [Reading("number", style) for style, array in numbers.items() if array is not None]
+    if not readings:
         # Nearly all texts are enough.
         return LevelCounts.of(factorized(texts)).readings(dayfirst)
-    readings = [Reading("number", style) for style, array in tried if array is not None]
-    is_same = all(map(numbers[0].equals, numbers))
-    return [readings] if is_same else [[reading] for reading in readings]
+    plain, with_commas = numbers.values()
+    return [readings] if plain == with_commas else [[reading] for reading in readings]
 
 
 def _plain(texts: pa.Array) -> pa.Array | None:
@@ -255,12 +257,11 @@ def _plain(texts: pa.Array) -> pa.Array | None:
 
 def _values_of(texts: pa.Array, column: NumberColumn, strays: Strays) -> pa.Array:
     """Return texts as the numbers or times of a column, without strays."""
-    numbers = None
     if column.unit == "number":
-        plain = None if column.style else _cast(texts, pa.float64())
-        numbers = _numbers_written(texts, column.style) if plain is None else plain
-    if numbers is not None:
-        return numbers
+        numbers = None if column.style else _cast(texts, pa.float64())
+        numbers = _numbers_written(texts, column.style) if numbers is None else numbers
+        if numbers is not None:
+            return numbers
     values = column.read(factorized(strays.removed(texts, column)))
     if column.unit != "days":
         return pa.array(values, from_pandas=True)
@@ -290,26 +291,21 @@ def label_texts(texts: pa.Array) -> pa.Array:
     return _cleaned(texts, _EMPTY)
 
 
-def values_for(
-    column: Column,
-    values: pa.Array,
-    dialect: Dialect | None,
-    strays: Strays,
-) -> pa.Array:
-    """Return fields as a column of an encoder takes them; without a dialect they have types."""
+def values_for(column: Column, values: pa.Array, dialect: Dialect, strays: Strays) -> pa.Array:
+    """Return fields as a column of an encoder takes them."""
     texts = as_texts(values)
     if texts is None:
         return values
     if isinstance(column, NumberColumn):
-        return _numbers_for(
-            column,
-            texts,
-            dialect or Dialect(),
-            strays,
-        )
-    if dialect is None and not strays.source.merges_spellings:
+        texts = _cleaned(texts, _MISSING)
+        unit, style = dialect.reading_of(column)
+        if dialect.has_plain_commas and unit != "days":
+            texts = compute.replace_substring(texts, ",", ".")
+        return _values_of(texts, replace(column, unit=unit, style=style), strays)
+    if dialect.is_text:
+        texts = _cleaned(texts, _MISSING)
+    elif not strays.source.merges_spellings:
         return values
-    texts = texts if dialect is None else _cleaned(texts, _MISSING)
     if isinstance(column, CategoryColumn):
         # A level 1 may have become 1.0 in a later file; 01 and 1.50 are texts of their own.
         is_level = compute.is_in(texts, value_set=pa.array(column.levels, pa.string()))
@@ -326,19 +322,6 @@ def merged(texts: pa.Array, spelling: Mapping[str, str]) -> pa.Array:
         None if text is None else spelling.get(folded(text), text) for text in texts.to_pylist()
     ]
     return pa.array(names, pa.string())
-
-
-def _numbers_for(
-    column: NumberColumn,
-    texts: pa.Array,
-    dialect: Dialect,
-    strays: Strays,
-) -> pa.Array:
-    texts = _cleaned(texts, _MISSING)
-    unit, style = dialect.reading_of(column)
-    if dialect.has_plain_commas and unit != "days":
-        texts = compute.replace_substring(texts, ",", ".")
-    return _values_of(texts, replace(column, unit=unit, style=style), strays)
 
 
 def factorized(texts: pa.Array) -> Cells:
