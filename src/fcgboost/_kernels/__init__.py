@@ -11,7 +11,7 @@ import os
 import re
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.int64]
+Entry = TypeVar("Entry", bound=np.generic)
 
 SUFFIX = ".dll" if os.name == "nt" else ".so"
 _ADVICE = "Build it with: python -m pip install --editable ."
@@ -480,7 +481,7 @@ def order(hashes: NDArray[np.uint64]) -> Rows:
     return indices
 
 
-def take_rows(X: Array, rows: Rows) -> Array:
+def take_rows(X: NDArray[Entry], rows: Rows) -> NDArray[Entry]:
     """Return the rows of a matrix, or entries of a vector, at positions that are not negative."""
     if not (X.flags.c_contiguous and X.flags.aligned):
         return X.take(rows, axis=0)
