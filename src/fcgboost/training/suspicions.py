@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fcgboost.arrays import is_sparse
+from fcgboost.arrays import Array, Flags, is_sparse
 from fcgboost.findings import (
     Finding,
     contradicting,
@@ -19,6 +19,8 @@ from fcgboost.training.leaks import find_leaks
 
 # Why columns are left out in which rows may differ.
 _CONTENTS = (REASONS["text"], REASONS["list"])
+# Rows that tell of most columns that they are not constant.
+_N_FIRST = 1_024
 # Classes with fewer distinct rows are worth a note.
 _FEW_ROWS = 5
 
@@ -41,14 +43,19 @@ def findings_in(data: Data) -> list[Finding]:
     names = [column.name for column in columns]
     are_levels = np.array([isinstance(column, CategoryColumn) for column in columns])
     # A level for all rows is left out, and said to be when the fit ends.
-    is_constant = (rows.X.min(axis=0) == rows.X.max(axis=0)) & ~are_levels
-    findings += find_constants([names[j] for j in np.flatnonzero(is_constant).tolist()])
+    may_be_constant = _are_constant(rows.X[:_N_FIRST]) & ~are_levels
+    constant = [j for j in np.flatnonzero(may_be_constant) if _are_constant(rows.X[:, j])]
+    findings += find_constants([names[j] for j in constant])
     return findings + find_leaks(
         rows.X,
         rows.codes,
         are_levels,
         names,
     )
+
+
+def _are_constant(X: Array) -> Flags:
+    return np.asarray(X.min(axis=0) == X.max(axis=0))
 
 
 def _rare_classes(data: Data) -> list[Finding]:
