@@ -13,7 +13,7 @@ from paper.reporting.contest import by_set, complete, gaps, median, rank_summari
 from paper.reporting.document import Section
 from paper.reporting.markdown import write_markdown
 from paper.reporting.summaries import marks, summarize
-from paper.reporting.tables import Cell, Table, number, plus_minus, present, row
+from paper.reporting.tables import Cell, Table, number, plus_minus, present, row, signed
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -79,7 +79,7 @@ def _scores(title: str, rows: DataFrame, methods: Sequence[str]) -> Table:
                     Cell(f"{float(means.loc[name, method]):.5g}", best[method])
                     for method in methods
                 ),
-                f"{100.0 * gap.mean / base:+.1f} ± {100.0 * gap.error / base:.1f} %",
+                f"{signed(100.0 * gap.mean / base, 1)} ± {number(100.0 * gap.error / base, 1)} %",
             )
         )
     # A second method of ours would take ranks from the rivals behind it.
