@@ -120,6 +120,9 @@ docs: .venv-docs/.stamp
 dist: .venv/.dist-stamp
 	rm -rf dist
 	$(BIN)/python -m build --no-isolation --outdir dist
+	@for wheel in dist/*-linux_*.whl; do \
+		test ! -e $$wheel || { PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/auditwheel repair --wheel-dir dist $$wheel && rm $$wheel; } || exit; \
+	done
 	CC="$(CURDIR)/$(BIN)/python -m ziglang cc -target x86_64-windows-gnu" \
 		$(BIN)/python -m build --no-isolation --wheel --outdir dist
 	FCGBOOST_DIST=dist $(PYTEST) tests/contracts/test_dist.py

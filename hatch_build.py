@@ -23,8 +23,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+from hatchling.metadata.plugin.interface import MetadataHookInterface
 
-FOLDER = Path(__file__).parent / "src" / "fcgboost" / "_kernels"
+ROOT = Path(__file__).parent
+FOLDER = ROOT / "src" / "fcgboost" / "_kernels"
 # No flag depends on the machine that builds, and none lets sums be reordered, whatever the
 # environment's flags say, which come before.
 FLAGS = (
@@ -131,6 +133,45 @@ class KernelsHook(BuildHookInterface):  # type: ignore[type-arg]
         build_data["tag"] = f"py3-none-{target.tag}"
         for name in target.builds:
             build_data["artifacts"].append(f"src/fcgboost/_kernels/{name}{target.suffix}")
+
+
+class LinksHook(MetadataHookInterface):
+    """Gives the package its links, and the README as text for PyPI."""
+
+    PLUGIN_NAME = "custom"
+
+    def update(self, metadata: dict[str, Any]) -> None:
+        """Set both, by the address in pyproject.toml."""
+        address = str(self.config["address"]).rstrip("/")
+        readme = (ROOT / "README.md").read_text(encoding="utf-8")
+        metadata["readme"] = {
+            "content-type": "text/markdown",
+            "text": with_address(readme, address),
+        }
+        metadata["urls"] = urls_of(address)
+
+
+def urls_of(address: str) -> dict[str, str]:
+    """Return the links of the package; none without an address."""
+    if not address:
+        return {}
+    return {
+        "Homepage": address,
+        "Changelog": f"{address}/blob/main/CHANGELOG.md",
+        "Issues": f"{address}/issues",
+    }
+
+
+def with_address(text: str, address: str) -> str:
+    """Return Markdown with relative links made absolute, or without them if there is no address."""
+    relative = r"\[([^\]]*)\]\((?!\w+:)([^)\s]+)\)"
+    if not address:
+        text = re.sub(r" \(\[more\]\([^)]*\)\)", "", text)
+        # A caption follows its picture.
+        text = re.sub(rf"^!{relative}\n\n\*.*?\*\n\n", "", text, flags=re.MULTILINE | re.DOTALL)
+        return re.sub(relative, r"\1", text)
+    text = re.sub(rf"!{relative}", rf"![\1]({address}/raw/main/\2)", text)
+    return re.sub(rf"(?<!!){relative}", rf"[\1]({address}/blob/main/\2)", text)
 
 
 def flags_of(variable: str) -> list[str]:

@@ -47,10 +47,15 @@ class Table:
 
 
 def deal(name: str, size: int, split: int) -> Part:
-    """Return a random split of a table; larger sizes have all training rows of smaller ones."""
-    X, y = TABLES[name].load()
+    """Return a random split of one of the tables."""
+    return deal_table(TABLES[name], name, size, split)
+
+
+def deal_table(table: Table, name: str, size: int, split: int) -> Part:
+    """Return a random split; larger sizes have all training rows of smaller ones."""
+    X, y = table.load()
     order = np.random.default_rng(seed_of(name, split)).permutation(len(y))
-    n_train = TABLES[name].n_train(size)
+    n_train = table.n_train(size)
     train = order[:n_train]
     test = order[n_train:][-N_TEST:]
     return Part(
@@ -61,11 +66,16 @@ def deal(name: str, size: int, split: int) -> Part:
     )
 
 
-def _mid(name: str, sha256: str) -> LabelledFrame:
-    path = find_file((f"{FOLDER}/{name}.csv.gz",), data_homes())
+def content_of(file: str, sha256: str) -> bytes:
+    """Return what a file of a data home holds."""
+    path = find_file((file,), data_homes())
     if path is None:
-        raise MissingError(f"{FOLDER}/{name}.csv.gz is in no data home; {VARIABLE} names one")
-    return read_table(read_verified(path, sha256))
+        raise MissingError(f"{file} is in no data home; {VARIABLE} names one")
+    return read_verified(path, sha256)
+
+
+def _mid(name: str, sha256: str) -> LabelledFrame:
+    return read_table(content_of(f"{FOLDER}/{name}.csv.gz", sha256))
 
 
 def _contest(name: str) -> LabelledFrame:

@@ -3,7 +3,8 @@
 Tables are those of the contest on tables and of `benchmarks.mid`, and one that is generated: five
 columns of up to 120 levels with weak effects. Half of the rows are for training (70 % of those of
 `mid`), at most 20,000, and others for tests. All variants of a split are fitted to the same rows,
-so differences are paired.
+so differences are paired. Every fit is a row of build/bench/categories.csv as soon as it is done,
+and is not measured again; the table is drawn from all rows. `--splits` alone measures nothing.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from sklearn.metrics import roc_auc_score
@@ -22,6 +23,8 @@ from benchmarks.large_sets import Part
 from benchmarks.measure import MissingError
 from benchmarks.mid_sets import TABLES as MID
 from benchmarks.mid_sets import deal as deal_mid
+from benchmarks.processes import ROOT
+from benchmarks.stored_rows import append_row, read_rows
 from fcgboost import FCGBoostClassifier
 from paper.data.tables import TABLES as CONTEST
 from paper.data.tables import fetch_table
@@ -33,6 +36,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
+PATH = ROOT / "build" / "bench" / "categories.csv"
 GENERATED = "generated"
 MOST_ROWS = 20_000
 #: The tables of `benchmarks.mid` that the contest does not have.
@@ -47,6 +51,17 @@ FILES = (
 NAMES = (GENERATED, *CONTEST, *FILES)
 _N_LEVELS = (15, 100, 120, 60, 30)
 _N_NOISE = 5
+
+
+class Figure(NamedTuple):
+    """The AUC of a fit, and its CPU seconds."""
+
+    auc: float
+    cpu: float
+
+
+#: Those of a variant, by split.
+Figures: TypeAlias = Mapping[int, Figure]
 
 
 def generate(seed: int, n_rows: int = MOST_ROWS) -> Part:
@@ -167,56 +182,67 @@ def auc(y: Any, p: Array) -> float:
     return 100.0 * float(np.mean([roc_auc_score(y == c, p[:, c]) for c in range(p.shape[1])]))
 
 
-def measure(name: str, splits: Sequence[int], variants: Sequence[str]) -> dict[str, Array]:
-    """Return the AUC and the CPU seconds of every variant, split by split."""
-    figures: dict[str, list[tuple[float, float]]] = {variant: [] for variant in variants}
-    for split in splits:
-        part = deal(name, split)
-        for variant in variants:
-            change, fit = VARIANTS[variant]
-            changed = change(part)
-            with threadpool_limits(1):
-                p, seconds = fit(changed)
-            figures[variant].append((auc(part.y_test, p), seconds))
-            shown = f"{figures[variant][-1][0]:.2f} in {seconds:.1f} s"
-            print(f"{name}, split {split}, {variant}: {shown}", file=sys.stderr)
-    return {variant: np.array(rows) for variant, rows in figures.items()}
+def measure(name: str, split: int, variants: Iterable[str]) -> Iterator[dict[str, Any]]:
+    """Yield a row per variant of a split: its AUC and the CPU seconds of its fit."""
+    part = deal(name, split)
+    for variant in variants:
+        change, fit = VARIANTS[variant]
+        changed = change(part)
+        with threadpool_limits(1):
+            p, seconds = fit(changed)
+        score = auc(part.y_test, p)
+        print(f"{name}, split {split}, {variant}: {score:.2f} in {seconds:.1f} s", file=sys.stderr)
+        yield {"data": name, "split": split, "variant": variant, "auc": score, "cpu": seconds}
 
 
-def line(name: str, figures: Mapping[str, Array]) -> str:
-    """Return a row of the table in Markdown: what the first variant is ahead of the others."""
-    base, *others = figures.values()
-    cells = [name, f"{base[:, 0].mean():.2f}"]
-    for other in others:
-        gaps = base[:, 0] - other[:, 0]
-        error = gaps.std(ddof=1) / np.sqrt(len(gaps)) if len(gaps) > 1 else np.nan
-        ratio = np.median(base[:, 1] / other[:, 1])
-        cells.append(f"{gaps.mean():+.2f} ± {error:.2f} ({ratio:.2f} ×)")
-    return f"| {' | '.join(cells)} |"
+def gap(base: Figures, other: Figures) -> str:
+    """Say what a variant is ahead of another on the splits of both, in how much of its time."""
+    splits = sorted(base.keys() & other.keys())
+    if not splits:
+        return "–"
+    gaps = np.array([base[split].auc - other[split].auc for split in splits])
+    error = f" ± {gaps.std(ddof=1) / np.sqrt(len(gaps)):.2f}" if len(gaps) > 1 else ""
+    ratio = np.median([base[split].cpu / other[split].cpu for split in splits])
+    return f"{gaps.mean():+.2f}{error} ({ratio:.2f} ×)"
 
 
-def lines(names: Sequence[str], splits: Sequence[int], variants: Sequence[str]) -> Iterator[str]:
-    """Yield the table, with the median ratio of CPU seconds in brackets."""
-    yield f"| table | AUC | {' | '.join(f'less {variant}' for variant in variants[1:])} |"
+def lines(rows: Iterable[Mapping[str, str]], variants: Sequence[str]) -> Iterator[str]:
+    """Yield a table in Markdown: what the first variant is ahead of the others."""
+    figures: dict[str, dict[str, dict[int, Figure]]] = {}
+    for row in rows:
+        fits = figures.setdefault(row["data"], {}).setdefault(row["variant"], {})
+        fits[int(row["split"])] = Figure(float(row["auc"]), float(row["cpu"]))
+    first, *others = variants
+    yield f"| table (splits) | AUC | {' | '.join(f'less {variant}' for variant in others)} |"
     yield "|---|" + "---:|" * len(variants)
-    for name in names:
-        try:
-            yield line(name, measure(name, splits, variants))
-        except MissingError as error:
-            print(error, file=sys.stderr)
+    for name in NAMES:
+        base = figures.get(name, {}).get(first)
+        if base:
+            mean = np.mean([figure.auc for figure in base.values()])
+            cells = [gap(base, figures[name].get(variant, {})) for variant in others]
+            yield f"| {name} ({len(base)}) | {mean:.2f} | {' | '.join(cells)} |"
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Print the table."""
+    """Measure what has no row yet, and print the table of all rows."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.study_categories")
     parser.add_argument("--only", nargs="+", choices=NAMES, default=NAMES, metavar="NAME")
-    parser.add_argument("--splits", nargs="+", type=int, default=[300, 301, 302], metavar="N")
+    parser.add_argument("--splits", nargs="*", type=int, default=[300, 301, 302], metavar="N")
     parser.add_argument("--variants", nargs="+", choices=VARIANTS, default=list(VARIANTS))
     options = parser.parse_args(argv)
     first = next(iter(VARIANTS))
     variants = [first, *(name for name in options.variants if name != first)]
-    for text in lines(options.only, options.splits, variants):
-        print(text, flush=True)
+    are_done = {(row["data"], int(row["split"]), row["variant"]) for row in read_rows(PATH)}
+    for split in options.splits:
+        for name in options.only:
+            missing = [other for other in variants if (name, split, other) not in are_done]
+            try:
+                for row in measure(name, split, missing):
+                    append_row(PATH, row)
+            except MissingError as error:
+                print(error, file=sys.stderr)
+    for text in lines(read_rows(PATH), variants):
+        print(text)
 
 
 if __name__ == "__main__":

@@ -85,6 +85,11 @@ def preset(**changes: Any) -> Iterator[None]:
         yield
 
 
+def without_tail() -> Any:
+    """Let families keep the coefficients of the squared hinge."""
+    return preset(kinds=(replace(presets.FAMILIES, tail=None), presets.FOREST))
+
+
 @contextmanager
 def choosing(function: Callable[[Sequence[Trial]], Best]) -> Iterator[None]:
     """Let another function choose the ridge and the number of steps."""
@@ -94,7 +99,7 @@ def choosing(function: Callable[[Sequence[Trial]], Best]) -> Iterator[None]:
 
 @contextmanager
 def fitted_again() -> Iterator[None]:
-    """Fit every member again to its training part, led by the ridge that was chosen."""
+    """Fit every member again to its training part, led by the ridge that was chosen; no tails."""
     fit_path, average = crossfit._Paths.fit, crossfit._average
     places: dict[int, tuple[crossfit._Paths, tuple[int, int]]] = {}
 
@@ -124,6 +129,7 @@ def fitted_again() -> Iterator[None]:
         return average(changed, task, results)
 
     with (
+        without_tail(),
         mock.patch.object(crossfit._Paths, "fit", recorded),
         mock.patch.object(crossfit, "_average", averaged),
     ):
@@ -151,6 +157,7 @@ VARIANTS: Mapping[str, Variant] = {
     "100 trees": Variant(
         change=lambda: preset(kinds=(presets.FAMILIES, replace(presets.FOREST, max_steps=100)))
     ),
+    "no tail": Variant(change=without_tail),
     "one model": Variant({"ensemble": False}),
     "fast": Variant({"dictionary": "fast"}),
     "a link per member": Variant(probabilities=by_member),

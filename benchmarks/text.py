@@ -1,4 +1,4 @@
-"""The default on words of documents and on other wide sparse rows, beside rivals.
+"""The default on words of documents and on other wide sparse rows, and rivals.
 
     python -m benchmarks.text [N_DRAWS] [--first DRAW] [--only NAME ...]
 
@@ -149,7 +149,7 @@ def measure(case: Callable[[int], Draw], draws: range) -> tuple[Any, Any]:
 
 
 def line(name: str, accuracies: Any, seconds: Any) -> str:
-    """Return the means, what we are better by than each rival, and our time beside each."""
+    """Return the means, what we are better by than each rival, and our time compared with each."""
     cells = [name, *(f"{mean:.2f}" for mean in accuracies.mean(axis=0))]
     for i in range(1, len(METHODS)):
         gain = accuracies[:, 0] - accuracies[:, i]
@@ -168,7 +168,8 @@ def main() -> None:
     options = parser.parse_args()
     warnings.simplefilter("ignore")  # the rivals announce changes and count their iterations
     rivals = [*METHODS][1:]
-    print(f"| data | {' | '.join(METHODS)} | {' | '.join(f'beside {name}' for name in rivals)} |")
+    heads = [*METHODS, *(f"compared with {name}" for name in rivals)]
+    print(f"| data | {' | '.join(heads)} |")
     print(f"|---|{(len(METHODS) + len(rivals)) * '---:|'}")
     for name in options.only:
         draws = range(options.first, options.first + options.n_draws)

@@ -49,7 +49,6 @@ sphinx_gallery_conf = {
     "examples_dirs": [str(DOCS.parent / "examples")],
     "gallery_dirs": ["gallery"],
     "filename_pattern": r"/plot_",
-    "ignore_pattern": r"demo\.py",
     "within_subsection_order": "gallery_order.ReadingOrder",
     "download_all_examples": False,
     "reset_modules": ("matplotlib", "gallery_order.set_style"),
@@ -77,8 +76,11 @@ html_copy_source = False
 html_sidebars = {
     page: [] for page in ("index", "start", "how-it-works", "gallery/index", "glossary")
 }
-# No table of contents beside pages with wide tables.
-WIDE = ("beyond", "beyond/REPORT", "findings", "benchmarks", "results/REPORT", "results/BENCHMARKS")
+# No table of contents next to pages with wide tables.
+WIDE = (
+    *("beyond", "beyond/REPORT", "findings", "benchmarks"),
+    *("results/BENCHMARKS", "results/REPORT", "results/STUDIES"),
+)
 html_theme_options = {
     "logo": {
         "image_light": "_static/logo.svg",
@@ -104,6 +106,17 @@ def name_anchors(app, docname, source):
     source[0] = re.sub(r'^<a id="([\w-]+)"></a>$', r"(\1)=", source[0], flags=re.MULTILINE)
 
 
+def include(app, docname, source):
+    """Put in texts of the repository, with links as they are from here."""
+
+    def text_of(found):
+        text = (DOCS.parent / found[1]).read_text(encoding="utf-8")
+        text = re.sub(r"\]\(docs/", "](", text)
+        return re.sub(r"\]\(([A-Z]+)\.md", lambda link: f"]({link[1].lower()}.md", text)
+
+    source[0] = re.sub(r"```\{include\} \.\./(\w+\.md)\n```", text_of, source[0])
+
+
 def read_literally(app, what, name, obj, options, lines):
     """Escape |x| and names such as n_iter_, which docutils takes for references.
 
@@ -119,6 +132,7 @@ def read_literally(app, what, name, obj, options, lines):
 
 
 def setup(app):
+    app.connect("source-read", include)
     app.connect("source-read", name_anchors)
     # After numpydoc, which has the default priority.
     app.connect("autodoc-process-docstring", read_literally, priority=900)

@@ -2,8 +2,8 @@
 Four families of atoms
 ======================
 
-The dictionary decides which functions a model is a sum of: bells, ramps, soft steps or
-polynomials. Here are the paper's four on the same data.
+The dictionary decides which functions a model is a sum of: Gauss, ReLU, sigmoid or
+polynomial atoms. Here are the paper's four on the same data.
 """
 
 import matplotlib.pyplot as plt
@@ -25,8 +25,8 @@ models = {
 # One atom of each
 # ----------------
 #
-# A Gauss atom is a bell around a training point and acts locally. A ReLU atom is 0 on one side of
-# a line and a ramp on the other. A sigmoid atom is a soft step across a line. A polynomial atom
+# A Gauss atom is large around a training point and acts locally. A ReLU atom is 0 on one side of
+# a line and rises on the other. A sigmoid atom is a soft step across a line. A polynomial atom
 # acts everywhere.
 t = np.linspace(-2.0, 2.0, 200)
 atoms = {

@@ -13,7 +13,7 @@ from sklearn.inspection import permutation_importance
 from sklearn.model_selection import train_test_split
 
 from fcgboost import FCGBoostClassifier
-from fcgboost.plotting import ContributionDisplay, FeatureInfluenceDisplay
+from fcgboost.plotting import ContributionDisplay, FeatureInfluenceDisplay, SummaryDisplay
 
 X, y = load_breast_cancer(return_X_y=True, as_frame=True)
 labels = np.where(y == 1, "benign", "malignant")
@@ -38,6 +38,12 @@ ContributionDisplay.from_explanation(found, row=row, classes=clf.classes_)
 # All rows
 # --------
 #
+# The same for every row of the test set: points to the right speak for "malignant". Large values
+# of almost every column do.
+SummaryDisplay.from_explanation(found)
+plt.show()
+
+# %%
 # ``feature_importances_`` says how much the model changes with a column. Permutation importance
 # says how much accuracy is lost when the column is shuffled. Columns that repeat each other, as
 # here, share both, and a shuffled one is often hardly missed.

@@ -27,7 +27,7 @@ X = x[:, None]
 
 # %%
 # One fit gives the whole path: the model after 1, 2, 3, ... steps. There is one candidate per
-# training point, a bell curve centred on it.
+# training point, centred on it.
 clf = FCGBoostClassifier(
     GaussDictionary(width=0.12), max_iter=12, standardize=False, fit_intercept=False
 ).fit(X, y)
@@ -71,7 +71,7 @@ figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper right"
 plt.show()
 
 # %%
-# By the twelfth step the highest score is about a hundredth of the first. The sum of twelve bells
+# By the twelfth step the highest score is about a hundredth of the first. The sum of twelve atoms
 # is close to the dashed curve, although every single label is -1 or +1.
 distance = np.sqrt(np.mean((clf.decision_function(X) - truth(x)) ** 2))
 share = clf.trace_.column("scores")[-1, 0] / clf.trace_.column("scores")[0, 0]

@@ -1,7 +1,7 @@
 """Audits: suspects and their reasons, shares of wrong labels, and which rows they are about."""
 
+import html
 import pickle
-from html.parser import HTMLParser
 
 import numpy as np
 import pandas as pd
@@ -80,7 +80,7 @@ def test_rows_that_no_fold_judges_are_missing_in_the_frame() -> None:
 def test_contributions_sum_to_out_of_fold_values(n_classes) -> None:
     X, y = noisy(120, n_classes)
     audit = quick(dictionary="auto", l2="auto", max_iter="auto").fit(X, y).audit(X, y)
-    explanation = audit.explain(30)
+    explanation = audit.explain(audit.ranking[:30])
     rows = audit.ranking[:30]
     np.testing.assert_array_equal(explanation.data, X[rows])
     total = explanation.values.sum(axis=1) + explanation.base_values
@@ -92,17 +92,17 @@ def test_contributions_of_rows_that_several_folds_judge_are_means() -> None:
     X, y = noisy(80)
     folds = RepeatedStratifiedKFold(n_splits=2, n_repeats=2, random_state=0)
     audit = quick(cv=folds).fit(X, y).audit(X, y)
-    explanation = audit.explain(10)
+    explanation = audit.explain(audit.ranking[:10])
     total = explanation.values.sum(axis=1) + explanation.base_values
     expected = audit.classifier.oof_decision_function_[audit.ranking[:10]]
     np.testing.assert_allclose(total, expected, rtol=1e-9, atol=1e-9)
 
 
 def test_reasons_speak_against_the_label(audited) -> None:
-    reasons = audited.reasons(5, n_columns=2)
+    reasons = audited.reasons(audited.ranking[:5], n_columns=2)
     assert len(reasons) == 5
     row = audited.ranking[0]
-    values = audited.explain(1).values[0]
+    values = audited.explain(audited.ranking[:1]).values[0]
     # The label is ham, so what speaks for spam is positive.
     first = int(values.argmax())
     X, _, _ = flipped()
@@ -117,8 +117,8 @@ def test_reasons_of_labels_that_are_right_speak_against_them_too(n_classes) -> N
     audit = quick().fit(X, y).audit(X, y)
     rows = audit.ranking
     kept = np.flatnonzero(~audit.is_label_issue[rows])
-    reasons = audit.reasons(len(rows), n_columns=1)
-    values = audit.explain(len(rows)).values
+    reasons = audit.reasons(rows, n_columns=1)
+    values = audit.explain(rows).values
     for place in kept[:20]:
         code = int(np.searchsorted(np.unique(y), y[rows[place]]))
         if n_classes == 2:
@@ -146,11 +146,11 @@ def test_kinds_of_rows_agree() -> None:
     dense = quick().fit(X, y).audit(X, y)
     compressed = quick().fit(sparse.csr_matrix(X), y).audit(sparse.csr_matrix(X), y)
     np.testing.assert_allclose(compressed.label_quality, dense.label_quality, rtol=1e-6)
-    assert compressed.reasons(3) == dense.reasons(3)
+    assert compressed.reasons() == dense.reasons()
     table = pd.DataFrame({"kind": np.where(X[:, 0] > 0, "a", "b"), "size": X[:, 1]})
     table.loc[3, "size"] = np.nan
     mixed = fcgboost.audit(table, y)
-    assert any("kind = " in text or "size = " in text for text in mixed.reasons(20))
+    assert any("kind = " in text or "size = " in text for text in mixed.reasons())
     assert mixed.classifier.audit(table, y).suspects.tolist() == mixed.suspects.tolist()
 
 
@@ -188,15 +188,15 @@ def test_a_classifier_audits_its_training_rows_only() -> None:
     X, y, _ = flipped(80)
     model = quick().fit(X, y)
     assert len(model.audit(X.tolist(), y.tolist()).label_quality) == 80
-    with pytest.raises(ValueError, match="there are 79 rows, not 80"):
+    with pytest.raises(ValueError, match="not what the classifier was fitted to"):
         model.audit(X[1:], y[1:])
     other = y.copy()
     other[5] = 1 - other[5]
-    with pytest.raises(ValueError, match=r"row 5 \(the first is 0\) differs"):
+    with pytest.raises(ValueError, match="not what the classifier was fitted to"):
         model.audit(X, other)
     moved = X.copy()
     moved[7, 1] += 1e-9
-    with pytest.raises(ValueError, match=r"row 7 \(the first is 0\) differs"):
+    with pytest.raises(ValueError, match="not what the classifier was fitted to"):
         model.audit(moved, y)
     with pytest.raises(ValueError, match="No labels were judged"):
         model.truncate(1).audit(X, y)
@@ -209,9 +209,7 @@ def test_without_members_there_are_no_reasons() -> None:
     audit = quick(ensemble=False).fit(X, y).audit(X, y)
     assert len(audit.label_quality) == 80
     with pytest.raises(ValueError, match="ensemble=True"):
-        audit.reasons(3)
-    with pytest.raises(ValueError, match="n_rows must be"):
-        audit.explain(0)
+        audit.reasons()
 
 
 def test_later_changes_of_the_classifier_do_not_matter() -> None:
@@ -225,15 +223,6 @@ def test_later_changes_of_the_classifier_do_not_matter() -> None:
     np.testing.assert_array_equal(again.label_quality, quality)
 
 
-class Tags(HTMLParser):
-    def __init__(self) -> None:
-        super().__init__()
-        self.names: list[str] = []
-
-    def handle_starttag(self, tag: str, attrs: object) -> None:
-        self.names.append(tag)
-
-
 def test_texts_and_pages_show_suspects() -> None:
     X, y, _ = flipped(200)
     names = np.array(["<script>alert(1)</script>", "b&b"])
@@ -242,9 +231,4 @@ def test_texts_and_pages_show_suspects() -> None:
     assert f"{len(audit.suspects)} suspicious labels among 200 rows" in text
     assert f"wrong labels: {audit.wrong}" in text
     assert str(audit.suspects[0]) in text
-    page = audit._repr_html_()
-    tags = Tags()
-    tags.feed(page)
-    assert "script" not in tags.names
-    assert tags.names.count("table") == 2
-    assert "b&amp;b" in page
+    assert audit._repr_html_() == f"<pre>{html.escape(text)}</pre>"

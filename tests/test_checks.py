@@ -50,3 +50,13 @@ def test_arrays_need_not_be_aligned(dictionary: str) -> None:
     assert not shifted.flags.aligned
     again = FCGBoostClassifier(dictionary, max_iter=3, random_state=0).fit(shifted, y)
     np.testing.assert_array_equal(again.decision_function(shifted), clf.decision_function(X))
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.int64, np.uint8, np.float64, bool])
+def test_classes_are_the_distinct_labels_in_their_order(dtype):
+    y = np.random.default_rng(0).choice([-128, -3, 0, 127], 300).astype(dtype)
+    for labels in (y, y[:2]):
+        classes, codes = check_labels(labels)
+        np.testing.assert_array_equal(classes, np.unique(labels))
+        assert classes.dtype == dtype
+        np.testing.assert_array_equal(classes[codes], labels)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 from scipy import sparse
 
-from fcgboost.hashing import Circle, Digest, derive, fingerprint, keyed, mix, order_of
+from fcgboost.hashing import Circle, Digest, derive, fingerprint, keyed, least, mix, order_of
 from fcgboost.threads import shared
 
 entries = st.one_of(
@@ -221,3 +221,19 @@ def test_a_digest_knows_labels_and_weights_but_no_order():
     assert Digest.of(words, codes, weights[order]) != digest
     parts = [Digest.of(words[i::2], codes[i::2], weights[i::2]) for i in range(2)]
     assert parts[0] + parts[1] == digest
+
+
+@pytest.mark.parametrize("n", [0, 1, 70, 5_000])
+@pytest.mark.parametrize("largest", [3, 1_000, 2**63])
+def test_the_least_hashes_are_the_first_in_order(n: int, largest: int):
+    hashes = np.random.default_rng(0).integers(0, largest, 5_000, dtype=np.uint64)
+    for some in (hashes, mix(hashes)):
+        np.testing.assert_array_equal(least(some, n), order_of(some)[:n])
+
+
+def test_many_words_are_mixed_as_each_of_them():
+    words = np.random.default_rng(0).integers(0, 2**64, 200_001, dtype=np.uint64)
+    mixed = mix(words)
+    assert len(mixed) == len(words)
+    for i in (0, 65_535, 65_536, 131_072, 200_000):
+        assert mixed[i] == mix(int(words[i]))

@@ -13,9 +13,12 @@ def test_every_name_is_there() -> None:
     for name in fcgboost.__all__:
         value = getattr(fcgboost, name)
         assert getattr(value, "__name__", name).rpartition(".")[2] == name
-    assert set(fcgboost.__all__) < set(dir(fcgboost))
     assert fcgboost.datasets is import_module("fcgboost.datasets")
     assert fcgboost.FCGBoostClassifier is import_module("fcgboost.estimators").FCGBoostClassifier
+
+
+def test_only_public_names_are_shown() -> None:
+    assert dir(fcgboost) == sorted([*fcgboost.__all__, "__version__"])
 
 
 def test_a_star_imports_all_names() -> None:

@@ -385,10 +385,8 @@ def test_the_page_about_the_format_tells_how_to_predict_with_members(
 
 
 def by_the_page(model: Any, Z: np.ndarray) -> list[list[float]]:
-    """Return decision values of rows as columns read them, by the program on the page."""
-    page = (Path(__file__).parents[1] / "docs" / "model-file.md").read_text("utf-8")
-    _, *blocks = page.split("```python\n")
-    program = next(block.partition("```")[0] for block in blocks if "def decision" in block)
+    """Return decision values of rows as columns read them, by the program of the docs."""
+    program = (Path(__file__).parents[1] / "docs" / "read_model.py").read_text("utf-8")
     model.save_model("model.json", trace=False)
     names: dict[str, Any] = {}
     exec(program, names)

@@ -72,6 +72,36 @@ def test_rates_follow_several_classes() -> None:
         assert wrong.share == pytest.approx(share, abs=0.03)
 
 
+@pytest.mark.parametrize("is_even", [True, False])
+def test_flips_are_even_unless_they_certainly_are_not(is_even) -> None:
+    rng = np.random.default_rng(0)
+    true = rng.integers(0, 5, 5_000)
+    shift = rng.integers(1, 5, 5_000) if is_even else 1
+    labels = np.where(rng.random(5_000) < 0.2, (true + shift) % 5, true)
+    p = np.full((5_000, 5), 0.05)
+    p[np.arange(5_000), true] = 0.8
+    matrix = noise_of(p, labels).matrix
+    moves = matrix[0, 1:] / matrix[0, 1:].sum()
+    expected = [0.25] * 4 if is_even else [1.0, 0.0, 0.0, 0.0]
+    np.testing.assert_allclose(moves, expected, atol=1e-12 if is_even else 0.01)
+
+
+def test_an_upper_limit_alone_tells_nothing() -> None:
+    noise = LabelNoise(
+        np.array([[0.9, 0.1], [0.1, 0.9]]),
+        low=np.array([0.08, 0.0]),
+        high=np.array([0.12, 1.0]),
+        likely_low=np.array([0.09, 0.0]),
+        is_known=np.array([True, False]),
+        given=np.array([0.7, 0.3]),
+        true=np.array([0.75, 0.25]),
+        most=0.15,
+    )
+    wrong = noise.wrong()
+    assert (wrong.low, wrong.high) == (pytest.approx(0.06), 0.15)
+    assert not wrong.is_known
+
+
 def test_a_class_that_does_not_occur_changes_nothing() -> None:
     p, labels, _ = rows_of_two_classes(2_000, MATRICES[3], overlap=0.1, seed=0)
     two = noise_of(p, labels)
@@ -164,5 +194,5 @@ def test_equal_rates_keep_the_order_of_probabilities() -> None:
 
 
 def test_text_of_shares() -> None:
-    assert str(WrongLabels(0.123, 0.1, 0.15)) == "12.3 % (between 10.0 and 15.0 %)"
-    assert str(WrongLabels(0.123, 0.0, 0.2)) == "cannot tell (between 0.0 and 20.0 %)"
+    assert str(WrongLabels(0.123, 0.1, 0.15, True)) == "12.3 % (between 10.0 and 15.0 %)"
+    assert str(WrongLabels(0.123, 0.0, 0.2, False)) == "cannot tell (between 0.0 and 20.0 %)"

@@ -41,5 +41,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """Return all names, loaded or not."""
-    return sorted({*globals(), *_HOMES, *_MODULES})
+    """Return the public names, loaded or not."""
+    return [*__all__, "__version__"]

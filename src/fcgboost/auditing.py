@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
+from sklearn.metrics import confusion_matrix
 from sklearn.utils import _safe_indexing
 
+from fcgboost import hashing
 from fcgboost.arrays import Array, Codes, Flags, Labels, Rows, Weights, is_sparse
 from fcgboost.checks import RandomState, check_labels, check_number, check_rows, to_host
 from fcgboost.estimators import FCGBoostClassifier
@@ -33,6 +35,7 @@ __all__ = ["Audit", "audit"]
 
 # How many suspicious rows a text shows.
 _N_SHOWN = 10
+_N_EXPLAINED = 50
 # Folds of rows that a fit would not divide.
 _FEWEST_FOLDS = 3
 
@@ -70,12 +73,16 @@ class Audit:
     classifier: BaseFCGBoost
     X: Rows
     y: Labels
-    findings: tuple[Finding, ...] = ()
 
     @property
     def _judged(self) -> JudgedLabels:
         judged: JudgedLabels = self.classifier._judged_labels_
         return judged
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What else is suspicious."""
+        return self.classifier.findings_
 
     @property
     def noise(self) -> LabelNoise:
@@ -127,12 +134,10 @@ class Audit:
     @property
     def flips(self) -> Codes:
         """How many labels of each class (rows) probably belong to each (columns)."""
-        judged = self._judged
-        n_classes = len(self.classifier.classes_)
-        flips = np.zeros((n_classes, n_classes), dtype=np.intp)
-        is_judged = judged.likely >= 0
-        np.add.at(flips, (judged.codes[is_judged], judged.likely[is_judged]), 1)
-        return flips
+        codes = np.arange(len(self.classifier.classes_))
+        # Without rows that are of no class, or not judged.
+        flips = confusion_matrix(self._judged.codes, self._judged.likely, labels=codes)
+        return np.asarray(flips)
 
     @property
     def has_reasons(self) -> bool:
@@ -164,30 +169,51 @@ class Audit:
         }
         return pd.DataFrame(columns, index)
 
-    def explain(self, n_rows: int = 50) -> Explanation:
-        """Return what each column adds to the out-of-fold decision values of suspicious rows.
+    def explain(self, rows: ArrayLike | None = None) -> Explanation:
+        """Return what each column adds to the out-of-fold decision values of rows.
 
-        Of the first rows of `ranking`, in its order: Shapley values by the members that have not
-        seen the row. With the base value they sum to its value in `oof_decision_function_`.
+        Rows are positions; None means the first 50 of `ranking`. Shapley values are by the members
+        that have not seen a row: with the base value they sum to its `oof_decision_function_`.
         """
-        check_number("n_rows", n_rows, 1, whole=True)
-        return self._explained(self.ranking[:n_rows])
+        if not self.has_reasons:
+            raise ValueError(
+                "The models that judged the labels are no members of this classifier, so that "
+                "there are no reasons: fit it with ensemble=True, or call fcgboost.audit(X, y)."
+            )
+        X = to_host(self.X)
+        positions = self._chosen(rows)
+        is_judge = np.array([np.isin(positions, fold) for fold in self._judged.folds])
+        folds_of = [tuple(np.flatnonzero(folds).tolist()) for folds in is_judge.T]
+        parts = []
+        places: list[int] = []
+        for folds in set(folds_of):
+            own = [place for place, other in enumerate(folds_of) if other == folds]
+            parts.append(explain(self._judge(folds), _safe_indexing(X, positions[own])))
+            places += own
+        order = np.argsort(places)
+        values, base_values, errors = (
+            np.concatenate([getattr(part, name) for part in parts])[order]
+            for name in ("values", "base_values", "errors")
+        )
+        return Explanation(
+            values,
+            base_values=base_values,
+            data=_safe_indexing(X, positions),
+            feature_names=parts[0].feature_names,
+            errors=errors,
+        )
 
-    def reasons(self, n_rows: int = 50, n_columns: int = 3) -> list[str]:
-        """Say which columns speak most against the labels of the first rows of `ranking`.
+    def reasons(self, rows: ArrayLike | None = None, n_columns: int = 3) -> list[str]:
+        """Say which columns speak most against the labels of rows, chosen as in `explain`.
 
         Texts such as "age = 61 (+0.42)": how much a column adds to the decision value of the class
         that is more probable, or would be; with several classes, in comparison with that of the
         label.
         """
-        check_number("n_rows", n_rows, 1, whole=True)
-        return self.reasons_of(self.ranking[:n_rows], n_columns)
-
-    def reasons_of(self, rows: Codes, n_columns: int = 3) -> list[str]:
-        """Say the same of rows by their positions."""
+        rows = self._chosen(rows)
         if len(rows) == 0:
             return []
-        explanation = self._explained(rows)
+        explanation = self.explain(rows)
         codes = self._judged.codes[rows]
         p = self._judged.p[rows]
         p[np.arange(len(rows)), codes] = -1.0
@@ -229,8 +255,8 @@ class Audit:
         top : int, default=50
             How many suspicious rows it lists at most.
         rows : mapping or None, default=None
-            What names the rows: columns with a value for every row of X. None is their number from
-            1, and their names if X is a data frame that has names of rows.
+            What names the rows: columns with a value for every row of X. The first one, "row", is
+            their number from 1 unless it is given.
 
         Returns
         -------
@@ -247,96 +273,54 @@ class Audit:
             rows=rows,
         )
 
-    def _explained(self, rows: Codes) -> Explanation:
-        """Explain rows by the members that have not seen them; the mean over folds, if several."""
-        judged = self._judged
-        if not self.has_reasons:
-            raise ValueError(
-                "The models that judged the labels are no members of this classifier, so that "
-                "there are no reasons: fit it with ensemble=True, or call fcgboost.audit(X, y)."
-            )
-        X = to_host(self.X)
-        parts = []
-        places = []
-        for fold, among in enumerate(judged.folds):
-            place = np.flatnonzero(np.isin(rows, among))
-            if len(place):
-                parts.append(explain(self._judge(fold), _safe_indexing(X, rows[place])))
-                places.append(place)
-        return Explanation(
-            _mean([part.values for part in parts], places),
-            base_values=_mean([part.base_values for part in parts], places),
-            data=_safe_indexing(X, rows),
-            feature_names=parts[0].feature_names,
-            errors=_mean([part.errors for part in parts], places),
-        )
+    def _chosen(self, rows: ArrayLike | None) -> Codes:
+        return self.ranking[:_N_EXPLAINED] if rows is None else np.asarray(rows)
 
-    def _judge(self, fold: int) -> BaseFCGBoost:
-        """Return the classifier of the members that have not seen a fold."""
+    def _judge(self, folds: Sequence[int]) -> BaseFCGBoost:
+        """Return the classifier of the members that have not seen what some folds judge."""
         judge = twin_of(self.classifier)
-        members = judge.members_[fold :: len(self._judged.folds)]
+        n_folds = len(self._judged.folds)
+        members = [member for i, member in enumerate(judge.members_) if i % n_folds in folds]
         total = sum(member.weight for member in members)
         judge.members_ = Members(
             replace(member, weight=member.weight / total) for member in members
         )
         return judge
 
-    def _summary(self) -> list[str]:
-        n_rows = len(self.label_quality)
-        lines = [
-            f"{count(len(self.suspects), 'suspicious label')} among {count(n_rows, 'row')}",
-            f"wrong labels: {self.wrong}",
-        ]
-        n_unjudged = int(np.isnan(self.label_quality).sum())
-        if n_unjudged:
-            lines.append(f"{count(n_unjudged, 'row')} judged by no fold")
-        return lines
-
-    def _tables(self, numbers: Codes) -> Sequence[tuple[list[str], list[list[str]]]]:
-        """Return heads and rows of the tables of a text: classes, and the first suspects."""
-        codes = self._judged.codes
-        classes_ = self.classifier.classes_
-        classes = [
-            [shortened(str(label)), f"{np.count_nonzero(codes == code):,}", str(wrong)]
-            for code, (label, wrong) in enumerate(self.wrong_by_class.items())
-        ]
-        rows = self.suspects[:_N_SHOWN]
-        suspects = [
-            [str(row), shortened(str(given)), shortened(str(likely)), f"{quality:.3f}"]
-            for row, given, likely, quality in zip(
-                numbers[rows].tolist(),
-                classes_[codes[rows]].tolist(),
-                classes_[self._judged.likely[rows]].tolist(),
-                self.label_quality[rows].tolist(),
-                strict=True,
-            )
-        ]
-        return [
-            (["label", "rows", "wrong"], classes),
-            (["row", "given", "more likely", "label quality"], suspects),
-        ]
-
     def __repr__(self) -> str:
         return self.summary(np.arange(len(self.label_quality)))
 
     def summary(self, numbers: Codes) -> str:
         """Return the text that `print` shows, with other numbers of the rows."""
-        tables = [text_table(head, rows) for head, rows in self._tables(numbers) if rows]
-        return "\n\n".join(["\n".join(self._summary()), *tables, *map(str, self.findings)])
+        codes = self._judged.codes
+        classes_ = self.classifier.classes_
+        lines = [
+            f"{count(len(self.suspects), 'suspicious label')} among {count(len(codes), 'row')}",
+            f"wrong labels: {self.wrong}",
+        ]
+        n_unjudged = int(np.isnan(self.label_quality).sum())
+        if n_unjudged:
+            lines.append(f"{count(n_unjudged, 'row')} judged by no fold")
+        rows = [
+            [shortened(str(label)), f"{np.count_nonzero(codes == code):,}", str(wrong)]
+            for code, (label, wrong) in enumerate(self.wrong_by_class.items())
+        ]
+        parts = ["\n".join(lines), text_table(["label", "rows", "wrong"], rows)]
+        shown = self.suspects[:_N_SHOWN]
+        if len(shown):
+            columns = (
+                numbers[shown],
+                classes_[codes[shown]],
+                classes_[self._judged.likely[shown]],
+                [f"{quality:.3f}" for quality in self.label_quality[shown]],
+            )
+            rows = [[shortened(str(cell)) for cell in row] for row in zip(*columns, strict=True)]
+            parts.append(text_table(["row", "given", "more likely", "label quality"], rows))
+        return "\n\n".join([*parts, *map(str, self.findings)])
 
     def _repr_html_(self) -> str:
         """Return what notebooks show."""
-        summary = "".join(f"<p>{escape(line)}</p>" for line in self._summary())
-        tables = []
-        for head, rows in self._tables(np.arange(len(self.label_quality))):
-            cells = "".join(f"<th>{escape(name)}</th>" for name in head)
-            lines = "".join(
-                "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>"
-                for row in rows
-            )
-            tables.append(f"<table><thead><tr>{cells}</tr></thead><tbody>{lines}</tbody></table>")
-        findings = "".join(f"<li>{escape(str(finding))}</li>" for finding in self.findings)
-        return f"<div>{summary}{''.join(tables)}<ul>{findings}</ul></div>"
+        return f"<pre>{escape(repr(self))}</pre>"
 
 
 def audit(
@@ -406,7 +390,7 @@ def audit(
         groups=groups,
         trusted=trusted,
     )
-    return Audit(classifier, X, y, classifier.findings_)
+    return Audit(classifier, X, y)
 
 
 def set_folds(classifier: FCGBoostClassifier, X: Rows, y: Labels) -> None:
@@ -417,8 +401,7 @@ def set_folds(classifier: FCGBoostClassifier, X: Rows, y: Labels) -> None:
     shape: Sequence[int] = getattr(X, "shape", ())
     if isinstance(cv, str) and cv == "auto" and len(shape) == 2:
         classes, _ = check_labels(y)
-        n_outputs = 1 if len(classes) == 2 else len(classes)
-        if n_folds_for(shape[0], shape[1], n_outputs) < _FEWEST_FOLDS:
+        if n_folds_for(shape[0], shape[1], len(classes)) < _FEWEST_FOLDS:
             classifier.set_params(cv=_FEWEST_FOLDS)
 
 
@@ -432,30 +415,16 @@ def audit_of(classifier: BaseFCGBoost, X: Rows, y: Labels) -> Audit:
         )
     codes = codes_among(y, classifier.classes_.tolist())
     rows = check_rows(classifier, X)
-    digests = digests_of(to_host(rows), codes)
-    if len(digests) == len(judged.digests):
-        is_other = digests != judged.digests
-        if not is_other.any():
-            return Audit(classifier, X, y, classifier.findings_)
-        what = f"row {int(is_other.argmax())} (the first is 0) differs"
-    else:
-        what = f"there are {len(digests):,} rows, not {len(judged.digests):,}"
-    raise ValueError(
-        f"X and y are not what the classifier was fitted to: {what}. Pass all training rows in "
-        "the same order, or call fcgboost.audit(X, y)."
-    )
+    digests = digests_of(hashing.fingerprint(to_host(rows)), codes)
+    if not np.array_equal(digests, judged.digests):
+        raise ValueError(
+            "X and y are not what the classifier was fitted to: pass all training rows in the same "
+            "order, or call fcgboost.audit(X, y)."
+        )
+    return Audit(classifier, X, y)
 
 
-def _mean(parts: Sequence[Array], places: Sequence[Codes]) -> Array:
-    """Return the means of values that were computed for some rows each."""
-    counts = np.bincount(np.concatenate(places))
-    mean = np.zeros((len(counts), *parts[0].shape[1:]))
-    for values, place in zip(parts, places, strict=True):
-        mean[place] += values / counts[place].reshape(-1, *[1] * (values.ndim - 1))
-    return mean
-
-
-def _cells(X: Rows) -> Any:
+def _cells(X: Rows) -> NDArray[np.object_]:
     """Return the cells of rows as an array of objects."""
     return np.asarray(X.toarray() if is_sparse(X) else X, dtype=object)
 

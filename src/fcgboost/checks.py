@@ -333,6 +333,17 @@ def _floats(X: Tensor) -> Tensor:
     return X if X.is_complex() else X.double()
 
 
+def _sorted(labels: ClassLabels) -> ClassLabels:
+    """Return the distinct labels in their order."""
+    if labels.dtype.kind == "i" and len(labels):
+        low = labels.min()
+        span = int(labels.max()) - int(low)
+        if span < len(labels):  # counting takes less time than sorting
+            is_there = np.bincount(labels.astype(np.int64, copy=False) - int(low)) > 0
+            return np.asarray((np.flatnonzero(is_there) + int(low)).astype(labels.dtype))
+    return np.unique(labels)
+
+
 def check_labels(
     y: Labels, training_classes: ClassLabels | None = None
 ) -> tuple[ClassLabels, Codes]:
@@ -349,7 +360,7 @@ def check_labels(
         if not is_text:  # text is always accepted, and sorting objects is slow
             check_classification_targets(labels)
     distinct = np.array(list(set(labels.tolist())), dtype=object) if is_text else labels
-    classes: ClassLabels = np.unique(distinct)
+    classes = _sorted(distinct)
     codes = np.searchsorted(classes, labels)
     if training_classes is None:
         return classes, codes

@@ -25,8 +25,10 @@ __all__ = ["Explanation"]
 
 # With many inputs the background is limited to _MOST_NUMBERS values, but at least ten rows.
 _LEAST_ROWS = 10
-# Rows whose values one thread computes at once.
+# Rows whose values one thread computes at once, and the most of these threads: others help within
+# compiled calls, because more would wait for each other's Python.
 _ROWS_AT_ONCE = 8
+_MOST_CALLERS = 4
 _MOST_NUMBERS = 1 << 24
 
 
@@ -87,8 +89,11 @@ def explain(classifier: BaseFCGBoost, X: Rows, background: Rows = None) -> Expla
             line.show_rows(sum(done.copy()), n_rows)
         return result
 
-    with closing(ProgressLine(int(classifier.verbose))) as line:
-        results = threads.each(explained, blocks, threads.allowed(classifier.n_jobs))
+    n_threads = threads.allowed(classifier.n_jobs)
+    n_callers = min(n_threads, len(blocks), _MOST_CALLERS)
+    pool = threads.shared.ours(n_threads - n_callers + 1)
+    with pool, closing(ProgressLine(int(classifier.verbose))) as line:
+        results = threads.each(explained, blocks, n_callers)
         line.show_rows(n_rows, n_rows)
     values = np.concatenate([phi for phi, _ in results])
     base = np.tile(game.base, (n_rows, 1))

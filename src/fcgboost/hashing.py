@@ -21,12 +21,17 @@ Hashes = NDArray[np.uint64]
 
 _GOLDEN = 0x9E3779B97F4A7C15
 _ALL = 2**64 - 1
-# Rows fingerprinted at once.
+# With so many times as many hashes as are wanted, most of them need not be sorted.
+_MANY = 16
+# Rows fingerprinted, and words mixed, at once.
 _AT_ONCE = 1 << 16
 
 
 def mix(words: Any) -> Any:
     """Mix 64-bit words, an array or an int (the finaliser of splitmix64, a bijection)."""
+    if np.size(words) > _AT_ONCE:
+        # In blocks that stay in the cache.
+        return np.concatenate([mix(block) for block in np.split(words, _starts(words)[1:])])
     words = (words ^ (words >> 30)) * 0xBF58476D1CE4E5B9 & _ALL
     words = (words ^ (words >> 27)) * 0x94D049BB133111EB & _ALL
     return words ^ (words >> 31)
@@ -48,9 +53,13 @@ def fingerprint(X: Matrix) -> Hashes:
         sums = np.append(np.uint64(0), np.cumsum(entries, dtype=np.uint64))
         return np.asarray(mix(np.diff(sums[X.indptr])))
     # In blocks, as rows of another order are copied.
-    starts = range(0, len(X) or 1, _AT_ONCE)
-    hashes = [_kernels.fingerprint(X[start : start + _AT_ONCE], columns) for start in starts]
-    return np.concatenate(hashes)
+    blocks = [X[start : start + _AT_ONCE] for start in _starts(X)]
+    return np.concatenate([_kernels.fingerprint(block, columns) for block in blocks])
+
+
+def _starts(rows: Any) -> range:
+    """Return where blocks of rows or words begin."""
+    return range(0, len(rows) or 1, _AT_ONCE)
 
 
 @lru_cache(maxsize=8)
@@ -68,6 +77,16 @@ def keyed(fingerprints: Hashes, key: int) -> Hashes:
 def order_of(hashes: Hashes) -> Codes:
     """Return the indices that sort hashes; the sort is stable."""
     return _kernels.order(np.ascontiguousarray(hashes))
+
+
+def least(hashes: Hashes, n: int) -> Codes:
+    """Return the indices of the n smallest hashes in their order, or of all."""
+    if _MANY * n < len(hashes):
+        # Hashes are evenly spread: these are about four times as many.
+        few = np.flatnonzero(hashes < np.uint64(4 * n * _ALL // len(hashes)))
+        if len(few) >= n:
+            return np.asarray(few[order_of(hashes[few])[:n]])
+    return order_of(hashes)[:n]
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import norm
+from scipy.stats import chi2, norm
 
 from fcgboost.arrays import Array, Codes, Flags
 
@@ -23,8 +23,7 @@ __all__ = ["LabelNoise", "WrongLabels"]
 # Counted are the surest three quarters of a class, half or a quarter: the most whose less sure half
 # does not disagree more often than the other, by a one-sided test of 5 %.
 _DEPTHS = (0.75, 0.5)
-# At least so many rows are counted if the class has them, and without so many nothing can be told.
-_ENOUGH_ROWS = 40.0
+# From fewer rows nothing can be told.
 _FEWEST_ROWS = 20.0
 # The disagreement of the surest rows may still be overlap: the rate may be lower by this many times
 # the rise from the surer to the less sure ones.
@@ -35,6 +34,8 @@ _HALF = 0.5
 # Beyond, a class is not told apart: of as many of the surest rows as it has, so many are of others.
 _MOST_OVERLAP = 0.2
 _LEAST_CONTRAST = 0.2
+# Classes have this test each, and may be many.
+_SURELY = 0.999
 # A label is right more often than wrong.
 _MOST_WRONG = 0.45
 # Wider intervals of shares tell nothing.
@@ -51,11 +52,8 @@ class WrongLabels(NamedTuple):
     share: float
     low: float
     high: float
-
-    @property
-    def is_known(self) -> bool:
-        """Whether the interval is narrow enough to tell."""
-        return self.high - self.low <= _WIDEST
+    #: Whether labels of surely known classes make the interval narrow enough to tell.
+    is_known: bool
 
     def __str__(self) -> str:
         between = f"between {100.0 * self.low:.1f} and {100.0 * self.high:.1f} %"
@@ -75,6 +73,8 @@ class LabelNoise:
     low, high : ndarray of shape (n_classes,)
         90 % intervals of the share of wrong labels of each true class, if the noise depends on the
         true class alone.
+    likely_low : ndarray of shape (n_classes,)
+        Lower ends that allow for one standard error only.
     is_known : ndarray of shape (n_classes,)
         Whether enough rows are almost surely of a class, so that its interval means something;
         otherwise it is from 0 to 1.
@@ -88,6 +88,7 @@ class LabelNoise:
     matrix: Array
     low: Array
     high: Array
+    likely_low: Array
     is_known: Flags
     given: Array
     true: Array
@@ -96,18 +97,19 @@ class LabelNoise:
     def wrong(self, code: int | None = None) -> WrongLabels:
         """Return the share of wrong labels, among those of a class or among all."""
         rates = 1.0 - np.diag(self.matrix)
-        moves = self.matrix - np.diag(np.diag(self.matrix))
-        if code is None:
-            of_class = self.true
-            most = self.most
-        else:
+        of_class = self.true
+        most = self.most
+        if code is not None:
             # What each class adds to these labels, if all of its labels were wrong.
-            of_class = self.true * moves[:, code] / np.maximum(rates, np.finfo(float).tiny)
-            of_class = of_class / max(self.given[code], np.finfo(float).tiny)
+            moves = np.where(np.arange(len(rates)) == code, 0.0, self.matrix[:, code] / rates)
+            of_class = self.true * moves / max(self.given[code], np.finfo(float).tiny)
             most = 1.0
-        high = min(most, float(of_class @ self.high))
-        low = min(high, float(of_class @ self.low))
-        return WrongLabels(float(np.clip(of_class @ rates, low, high)), low, high)
+        low = float(of_class @ self.low)
+        high = float(of_class @ self.high)
+        is_known = high - low <= _WIDEST
+        high = min(most, high)
+        low = min(high, low)
+        return WrongLabels(float(np.clip(of_class @ rates, low, high)), low, high, is_known)
 
 
 class _Surest(NamedTuple):
@@ -124,61 +126,45 @@ class _Surest(NamedTuple):
 
 @dataclass(frozen=True)
 class _Ranking:
-    """All rows, those that are most surely of a class first."""
+    """The labels of all rows, those that are most surely of a class first.
+
+    Row i of `cumulated` has the weights of the first rows' labels, up to the i-th change of the
+    probability.
+    """
 
     code: int
-    negated: Array
-    weights: Array
-    codes: Codes
-    n_classes: int
+    cumulated: Array
 
     @classmethod
     def of(cls, p: Array, codes: Codes, weights: Array, code: int) -> _Ranking:
         order = np.argsort(-p[:, code], kind="stable")
-        return cls(
-            code,
-            negated=-p[order, code],
-            weights=weights[order],
-            codes=codes[order],
-            n_classes=p.shape[1],
-        )
-
-    def counts(self, size: float) -> Array:
-        """Return the weights of the first rows' labels; equally sure rows have a share each."""
-        # Sums in another order differ in the last digits.
-        last = int(np.searchsorted(np.cumsum(self.weights), size * (1.0 - 1e-9)))
-        last = min(last, len(self.weights) - 1)
-        if last < 0:
-            return np.zeros(self.n_classes)
-        start = int(np.searchsorted(self.negated, self.negated[last], side="left"))
-        end = int(np.searchsorted(self.negated, self.negated[last], side="right"))
-        surer = np.bincount(self.codes[:start], self.weights[:start], self.n_classes)
-        equal = np.bincount(self.codes[start:end], self.weights[start:end], self.n_classes)
-        share = min(1.0, (size - surer.sum()) / equal.sum())
-        return np.asarray(surer + share * equal)
+        labels = np.eye(p.shape[1])[codes[order]] * weights[order, None]
+        is_last = np.append(np.diff(p[order, code]) != 0.0, True)
+        start = np.zeros((1, p.shape[1]))
+        return cls(code, np.concatenate((start, labels.cumsum(axis=0)[is_last])))
 
     def surest(self, size: float) -> _Surest:
         """Return what the surest rows of a class of some size say."""
-        disagreement = self._wrong(self.counts(size))
+        size = min(size, float(self.cumulated[-1].sum()))
+        disagreement = self._wrong(self._counts(size))
         for depth in _DEPTHS:
-            n_rows = max(depth * size, min(_ENOUGH_ROWS, size))
-            both = self.counts(n_rows)
-            inner = self.counts(n_rows / 2.0)
-            outer = both - inner
-            rise = self._wrong(outer) - self._wrong(inner) if outer.any() else 0.0
-            if rise <= _Z * self._error(both, inner, outer):
+            n_rows = depth * size
+            both = self._counts(n_rows)
+            inner = self._counts(n_rows / 2.0)
+            rise = self._wrong(both - inner) - self._wrong(inner)
+            rate = self._wrong(both)
+            variance = max(rate * (1.0 - rate), 0.25 / n_rows)
+            if rise <= _Z * np.sqrt(4.0 * variance / n_rows):
                 return _Surest(both, max(0.0, rise), disagreement)
         return _Surest(inner, rise, disagreement)
 
-    def _wrong(self, counts: Array) -> float:
-        return float(1.0 - counts[self.code] / max(counts.sum(), np.finfo(float).tiny))
+    def _counts(self, size: float) -> Array:
+        """Return the weights of the first rows' labels; equally sure rows have a share each."""
+        sizes = self.cumulated.sum(axis=1)
+        return np.array([np.interp(size, sizes, column) for column in self.cumulated.T])
 
-    def _error(self, both: Array, inner: Array, outer: Array) -> float:
-        """Return the standard error of a difference of two rates."""
-        rate = self._wrong(both)
-        variance = max(rate * (1.0 - rate), 0.25 / max(both.sum(), 1.0))
-        inverse = 1.0 / max(inner.sum(), 1.0) + 1.0 / max(outer.sum(), 1.0)
-        return float(np.sqrt(variance * inverse))
+    def _wrong(self, counts: Array) -> float:
+        return float(1.0 - counts[self.code] / counts.sum())
 
 
 def estimate_noise(p: Array, codes: Codes, weights: Array, trusted: Flags) -> LabelNoise:
@@ -216,7 +202,8 @@ def estimate_noise(p: Array, codes: Codes, weights: Array, trusted: Flags) -> La
     error = np.sqrt((rates + 0.5 / n_rows) * (1.0 - rates + 0.5 / n_rows) / n_rows)
     overlap = _overlap(np.array([part.disagreement for part in surest]), rates, true)
     is_known = (rates < 0.5) & (overlap < _MOST_OVERLAP) & (n_rows >= _FEWEST_ROWS)
-    low = np.maximum(0.0, rates - _RISES * rises - _Z * error)
+    lowest = rates - _RISES * rises
+    low = np.maximum(0.0, lowest - _Z * error)
     high = np.minimum(1.0, rates + _Z * error)
     # No rate is zero: the few wrong labels of a table may not be among the surest rows.
     least = 0.5 / (n_rows + 1.0)
@@ -233,6 +220,7 @@ def estimate_noise(p: Array, codes: Codes, weights: Array, trusted: Flags) -> La
         _matrix(counts, equal),
         low=np.where(is_known, low, 0.0),
         high=np.where(is_known, high, 1.0),
+        likely_low=np.where(is_known, lowest - error, 0.0),
         is_known=is_known,
         given=given,
         true=true,
@@ -241,11 +229,18 @@ def estimate_noise(p: Array, codes: Codes, weights: Array, trusted: Flags) -> La
 
 
 def _matrix(counts: Array, rates: Array) -> Array:
-    """Return a noise matrix with rates of wrong labels, which are distributed as counted."""
-    moves = counts * (1.0 - np.eye(len(rates)))
+    """Return a noise matrix with rates of wrong labels.
+
+    Those of a class are spread evenly over the others, unless a test says that they are not.
+    """
+    others = 1.0 - np.eye(len(rates))
+    evenly = others / (len(rates) - 1)
     # Half a label more: what was not counted is not impossible.
-    moves += 0.5 / (len(rates) - 1) * (1.0 - np.eye(len(rates)))
-    moves /= moves.sum(axis=1, keepdims=True)
+    moves = counts * others + 0.5 * evenly
+    totals = moves.sum(axis=1, keepdims=True)
+    surprise = ((moves / totals - evenly) ** 2).sum(axis=1) * totals[:, 0] * (len(rates) - 1)
+    is_uneven = surprise > chi2.ppf(_SURELY, len(rates) - 2)
+    moves = np.where(is_uneven[:, None], moves / totals, evenly)
     rates = np.minimum(rates, _MOST_WRONG)
     return np.asarray(np.diag(1.0 - rates) + rates[:, None] * moves)
 

@@ -64,7 +64,7 @@ def test_the_file_has_what_python_finds(data: Path, tmp_path: Path) -> None:
     assert found["row"].tolist() == (positions + 1).tolist()
     for name in ("given_label", "predicted_label", "label_quality", "label_probability"):
         assert found[name].tolist() == expected[name].tolist(), name
-    assert found["reasons"].tolist() == audit.reasons_of(suspects)
+    assert found["reasons"].tolist() == audit.reasons(suspects)
     kept = table().iloc[positions]
     assert found["id"].tolist() == kept["id"].tolist()
     assert found["note"].tolist() == kept["note"].tolist()
@@ -146,18 +146,6 @@ def test_rows_that_are_checked_are_no_suspects(data: Path, tmp_path: Path) -> No
     assert first[3] + 1 in found
 
 
-def test_rows_of_a_group_are_judged_together(data: Path, tmp_path: Path) -> None:
-    rows = table()
-    rows["person"] = np.arange(150) // 3
-    grouped = write(tmp_path / "t.csv", rows)
-    out = tmp_path / "suspects.csv"
-    assert run(*command(grouped, "--groups", "person", "--out", out)) == 0
-    groups = (rows["person"][rows["y"].notna()]).astype(str).to_numpy()
-    expected = audit_of(rows, groups=groups)
-    found = read_exactly(out)
-    assert found["label_quality"].tolist() == expected.label_quality[expected.suspects].tolist()
-
-
 def test_models_that_are_no_members_give_no_reasons(data: Path, tmp_path: Path) -> None:
     out = tmp_path / "suspects.csv"
     assert run(*command(data, "--set", "ensemble=false", "--out", out)) == 0
@@ -195,7 +183,6 @@ def test_the_page_names_rows_as_the_file_does(data: Path, tmp_path: Path) -> Non
     ("options", "words"),
     [
         (["--trusted", "note"], "row 1, column 'note'"),
-        (["--groups", "checked"], "row 1, column 'checked'"),
         (["--keep", "ids"], "did you mean 'id'"),
         (["--set", "cv=null"], "cv=None"),
         (["--out", "{}/s.xlsx"], "must end in .csv"),

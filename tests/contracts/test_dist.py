@@ -52,7 +52,7 @@ def wheel(dist: Path) -> Path:
 
 def names_in(wheel: Path) -> set[str]:
     with zipfile.ZipFile(wheel) as archive:
-        return set(archive.namelist())
+        return {member.filename for member in archive.infolist() if not member.is_dir()}
 
 
 @pytest.fixture(scope="module")
@@ -76,6 +76,14 @@ def test_wheels_and_one_sdist_are_built(dist: Path, wheel: Path) -> None:
     other = f"fcgboost-{VERSION}-py3-none-win_amd64.whl"
     found = {path.name for path in dist.iterdir()}
     assert found - {other} == {wheel.name, f"fcgboost-{VERSION}.tar.gz"} - {other}
+
+
+@pytest.mark.skipif(
+    "FCGBOOST_DIST" not in os.environ or sys.platform != "linux",
+    reason="`make dist` finds out which Linux a wheel is for",
+)
+def test_a_wheel_for_linux_says_for_which(wheel: Path) -> None:
+    assert "-py3-none-manylinux_" in wheel.name
 
 
 def test_a_wheel_for_windows_differs_by_its_library(dist: Path, wheel: Path) -> None:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import pytest
 
 import fcgboost
+from fcgboost import FCGBoostClassifier
 from fcgboost.cli import make_parser
 
 ROOT = Path(__file__).parents[2]
@@ -51,7 +52,8 @@ def pages() -> list[Path]:
     return [path for path in found if not NO_PAGES & set(path.parents)]
 
 
-TEXTS = [*pages(), ROOT / "README.md", ROOT / "ARCHITECTURE.md", ROOT / "CONTRIBUTING.md"]
+TOP = ("README.md", "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
+TEXTS = [*pages(), *(ROOT / name for name in TOP)]
 each_text = pytest.mark.parametrize("path", TEXTS, ids=[path.name for path in TEXTS])
 
 
@@ -65,7 +67,10 @@ def blocks(path: Path) -> Iterator[Block]:
 
 RUNNABLE = [path for path in TEXTS if any(not block.mark for block in blocks(path))]
 #: Pages that fit models for more than a second.
-LONG = ("auto.md", "choosing-a-dictionary.md", "migrating.md", "report.md", "start.md")
+LONG = (
+    *("auto.md", "choosing-a-dictionary.md", "cross-validation.md", "imbalanced.md"),
+    *("migrating.md", "parameters.md", "report.md", "start.md"),
+)
 
 
 @pytest.mark.parametrize(
@@ -122,15 +127,72 @@ def source_of(target: Path) -> Path:
     return ROOT / "examples" / ("GALLERY_HEADER.rst" if name == "index" else f"{name}.py")
 
 
+def prose(path: Path) -> str:
+    """Return a page without its code."""
+    return re.sub(r"```.*?```|`[^`]*`", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
+
+
+def links(path: Path) -> Iterator[tuple[Path, str]]:
+    """Give what the relative links of a page lead to: a file, and a place in it or ""."""
+    for target, anchor in re.findall(r"\]\(([^)#\s]*)(?:#([^)\s]*))?\)", prose(path)):
+        if not re.match(r"[a-z]+:", target):
+            yield (path.parent / target).resolve() if target else path, anchor
+
+
+def anchors(path: Path) -> set[str]:
+    """Return the places in a page that links can name: its headings, and explicit ones."""
+    text = path.read_text(encoding="utf-8")
+    whole = re.fullmatch(r"```\{include\} (.*)\n```\n", text)
+    if whole:
+        return anchors(path.parent / whole[1])
+    text = re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
+    headings = re.findall(r"^#{1,4} (.*)$", text, flags=re.MULTILINE)
+    named = re.findall(r'<a id="([\w-]+)">|^\(([\w-]+)\)=$', text, flags=re.MULTILINE)
+    slugs = {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+    return slugs.union(*named)
+
+
 @each_text
 def test_relative_links_lead_to_something(path: Path) -> None:
-    text = re.sub(r"```.*?```|`[^`]*`", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
-    targets = re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", text)
-    here = [target for target in targets if not re.match(r"[a-z]+:", target)]
-    missing = [
-        target for target in here if not source_of((path.parent / target).resolve()).exists()
-    ]
+    missing = [str(target) for target, _ in links(path) if not source_of(target).exists()]
     assert not missing
+
+
+@each_text
+def test_anchors_of_links_exist(path: Path) -> None:
+    lost = [
+        f"{target.name}#{anchor}"
+        for target, anchor in links(path)
+        if anchor and target.suffix == ".md" and anchor not in anchors(target)
+    ]
+    assert not lost
+
+
+def test_the_page_on_parameters_has_all_with_their_defaults() -> None:
+    page = (DOCS / "parameters.md").read_text(encoding="utf-8").partition("## All of them")[2]
+    documented = {}
+    for names, defaults in re.findall(r"^\| (`[^|]*) \| ([^|]*) \|", page, flags=re.MULTILINE):
+        each = names.replace("`", "").split(", ")
+        values = [value.strip("`") for value in defaults.split(", ")]
+        documented |= dict(zip(each, values * (len(each) // len(values)), strict=True))
+    expected = FCGBoostClassifier().get_params()
+    assert documented == {
+        name: f'"{value}"' if isinstance(value, str) else str(value)
+        for name, value in expected.items()
+    }
+
+
+#: A family has one name; "beside" means "next to", and nothing is compared by it.
+OTHER_WORDS = re.compile(r"(?<!seismic[-+])\b(?:ramps?|bells?|bumps?|beside)\b", re.IGNORECASE)
+#: What reports say is drawn from rows, by programs of the laboratory.
+DRAWN = re.compile(r"<!-- ([\w-]+): begin -->.*?<!-- \1: end -->", re.DOTALL)
+
+
+@pytest.mark.parametrize(
+    "path", [*DOCS.glob("*.md"), *ROOT.glob("examples/*.py")], ids=lambda path: path.name
+)
+def test_pages_use_one_word_per_thing(path: Path) -> None:
+    assert OTHER_WORDS.findall(DRAWN.sub("", path.read_text(encoding="utf-8"))) == []
 
 
 def test_pictures_say_what_they_show() -> None:

@@ -1,6 +1,7 @@
 """The small studies that pages quote: they run, and measure what they say."""
 
 import re
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -106,7 +107,7 @@ def test_a_variant_of_one_kind_has_members_of_that_kind(variant: str, families: 
 
 
 def test_columns_of_categories_are_compared_on_the_same_rows(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(study_categories, "MOST_ROWS", 120)
     small = study_categories.generate(7, 120)
@@ -116,12 +117,20 @@ def test_columns_of_categories_are_compared_on_the_same_rows(
     assert noisy.X.shape == (120, 22)
     assert set(noisy.X_test["noise 0"]) <= {f"level {i}" for i in range(4)}
     monkeypatch.setattr(study_categories, "deal", lambda name, split: small)
+    monkeypatch.setattr(study_categories, "PATH", tmp_path / "categories.csv")
     options = ["--only", "generated", "--splits", "1", "2", "--variants", "without text"]
     study_categories.main(options)
     head, _, row = map(cells_of, capsys.readouterr().out.splitlines())
-    assert head == ["table", "AUC", "less without text"]
+    assert head == ["table (splits)", "AUC", "less without text"]
+    assert row[0] == "generated (2)"
     # Both splits are the same rows.
     assert re.fullmatch(r"[+-]\d+\.\d{2} ± 0\.00 \(\d+\.\d{2} ×\)", row[2])
+    # What has a row is not measured again.
+    monkeypatch.setattr(
+        study_categories, "measure", lambda name, split, variants: map(int, variants)
+    )
+    study_categories.main(options)
+    assert cells_of(capsys.readouterr().out.splitlines()[-1]) == row
 
 
 def test_small_sets_give_the_table_of_members(

@@ -9,7 +9,11 @@ ROOT = Path(__file__).parents[2]
 
 PROGRAM = """
 import numpy as np
-from fcgboost import FCGBoostClassifier, load_model
+from fcgboost import FCGBoostClassifier, audit, load_model, save_model
+from fcgboost.evaluation import evaluate
+from fcgboost.export import to_c
+from fcgboost.plotting import PathDisplay
+from fcgboost.rows import read_table
 
 X = np.zeros((4, 2))
 classifier = FCGBoostClassifier().fit(X, [0, 1, 0, 1])
@@ -21,6 +25,13 @@ reveal_type(classifier.predict_proba(X))
 reveal_type(classifier.decision_function(X))
 reveal_type(classifier.explain(X).values)
 reveal_type(classifier.truncate(1).n_atoms_)
+reveal_type(classifier.describe())
+reveal_type(audit(X, [0, 1, 0, 1]).ranking)
+reveal_type(save_model(classifier, "model.json"))
+reveal_type(evaluate(classifier, X, [0, 1, 0, 1]))
+reveal_type(to_c(classifier))
+reveal_type(PathDisplay.from_estimator(classifier))
+reveal_type(read_table("rows.csv", "y"))
 """
 SEEN = [
     "FCGBoostClassifier",
@@ -31,6 +42,13 @@ SEEN = [
     "ndarray",
     "ndarray",
     "int",
+    "Description",
+    "ndarray",
+    "None",
+    "Evaluation",
+    "str",
+    "PathDisplay",
+    "tuple",
 ]
 
 

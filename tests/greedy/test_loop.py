@@ -1,6 +1,7 @@
 """The loop against theory, and against itself under changes that must not matter."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from fcgboost.dictionaries import (
     GaussDictionary,
     ReluDictionary,
 )
+from fcgboost.greedy.loop import fit_path, recorrect
 from fcgboost.greedy.path import Trace
 from fcgboost.greedy.schemes import (
     FullyCorrective,
@@ -23,7 +25,7 @@ from fcgboost.greedy.schemes import (
     Rescaled,
     Scheme,
 )
-from fcgboost.losses import CubedHinge, Hinge, Loss, Square, SquaredHinge
+from fcgboost.losses import CubedHinge, Hinge, Loss, ModifiedHuber, Square, SquaredHinge
 from fcgboost.selection.base import Selection
 from fcgboost.selection.fixed import AllCandidates, SampledCandidates
 from fcgboost.solvers import InteriorPointSolver, NewtonSolver
@@ -284,6 +286,30 @@ def test_a_resumed_path_equals_one_made_at_once(scheme: Scheme, selection: Selec
         np.testing.assert_allclose(second.coef, first.coef, rtol=1e-7, atol=1e-9)
         np.testing.assert_allclose(second.objectives, first.objectives, rtol=1e-10)
     assert resumed[20].seconds >= half[-1].seconds
+
+
+@pytest.mark.parametrize("n_outputs", [1, 3])
+def test_the_last_coefficients_can_minimise_another_loss(n_outputs: int) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.random((90, 2))
+    targets = rng.choice([-1.0, 1.0], (n_outputs, 90))
+    design = MemoryDesign(ReluDictionary(), X, np.ones(90), standardize=True)
+    scheme = FullyCorrective(NewtonSolver(), growth=1.5)
+    recipe = make_recipe(max_iter=12, scheme=scheme, l2=0.1, other_l2=(0.01,))
+    (_, trace), _ = fit_path(design, targets, recipe)
+    shorter = trace.truncated(trace[-2].k)
+    loss = ModifiedHuber(threshold=0.5)
+    bent = recorrect(design, targets, replace(recipe, loss=loss, l2=0.01, other_l2=()), shorter)
+    assert bent.steps[:-1] == trace.steps[:-2]
+    assert bent.n_steps == trace[-2].k
+    model = bent.model(bent.n_steps, design.dictionary, design.scale)
+    np.testing.assert_array_equal(model.atoms, trace.atoms[: trace[-2].n_entered])
+    slopes = loss.gradient(targets, model.decision(X).T)
+    columns = model.columns(X)
+    has = model.coef != 0.0
+    assert (has.sum(axis=1) == shorter[-1].k).all()
+    gradient = slopes @ columns / 90 + 2.0 * 0.01 * model.coef
+    np.testing.assert_allclose(gradient[has], 0.0, atol=1e-9)
 
 
 def test_a_path_of_no_steps_can_be_resumed() -> None:

@@ -25,10 +25,13 @@ def make_forest(n: int, sizes: tuple[int, ...]) -> Forest:
     return forest
 
 
+# With many trees and few rows, threads share the trees of a part of the rows.
 @pytest.mark.parametrize("n_threads", [2, 3, 7, 16])
-@pytest.mark.parametrize("n", [0, 1, 40_000, 1_200_000])
-def test_threads_do_not_change_a_bit(n: int, n_threads: int) -> None:
-    forest = make_forest(n, (3, 255, 300))
+@pytest.mark.parametrize(
+    ("n", "n_trees"), [(0, 3), (1, 3), (9_000, 60), (40_000, 60), (1_200_000, 3)]
+)
+def test_threads_do_not_change_a_bit(n: int, n_trees: int, n_threads: int) -> None:
+    forest = make_forest(n, n_trees // 3 * (3, 255, 300))
     rng = np.random.default_rng(0)
     r = rng.standard_normal((2, n)) * (rng.random(n) < 0.6)
     values = rng.standard_normal(forest.n_leaves)

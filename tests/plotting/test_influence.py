@@ -8,12 +8,16 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
 from sklearn.inspection import PartialDependenceDisplay, permutation_importance
 
 from fcgboost import FCGBoostClassifier
 from fcgboost.dictionaries import GaussDictionary, ReluDictionary, UnionDictionary
-from fcgboost.plotting import DecisionBoundaryDisplay, FeatureInfluenceDisplay
-from tests.suites.pictures import X, y
+from fcgboost.explanation import Explanation
+from fcgboost.plotting import DecisionBoundaryDisplay, FeatureInfluenceDisplay, SummaryDisplay
+from fcgboost.plotting.influence import levels_of
+from tests.suites.pages import mixed
+from tests.suites.pictures import BLOBS, X, y
 
 
 def make_table() -> pd.DataFrame:
@@ -91,3 +95,54 @@ def test_boundaries_show_atoms_of_one_kind_only(dictionary: Any, kind: str | Non
     if kind is not None:
         assert display.atoms.places.shape[0] == model.n_atoms_
     FeatureInfluenceDisplay.from_estimator(model, ax=Figure().subplots())
+
+
+def names_of(ax: Axes) -> list[str]:
+    return [label.get_text() for label in ax.get_yticklabels()]
+
+
+def test_shapley_values_are_points_by_the_mean_size_of_their_columns(ax: Axes) -> None:
+    values = np.array([[0.5, -2.0, 0.0], [-0.5, 1.0, 0.25]])
+    data = np.array([[3.0, 1.0, 0.0], [2.0, 5.0, 0.0]])
+    found = Explanation(values, np.zeros(2), data, ["a", "b", "c"], np.zeros(2))
+    display = SummaryDisplay.from_explanation(found, ax=ax)
+    assert names_of(ax) == ["b", "a", "c"]
+    assert_array_equal(display.levels, [[1.0, 0.5, 0.75], [0.5, 1.0, 0.75]])
+    x, line = display.points_.get_offsets().T
+    assert_allclose(x, values[:, [1, 0, 2]].ravel())
+    assert_array_equal(line.round(), [0, 1, 2, 0, 1, 2])
+    assert_array_equal(display.points_.get_array().ravel(), display.levels[:, [1, 0, 2]].ravel())
+    assert names_of(display.plot(n_shown=1).ax_) == ["b"]
+
+
+def test_shapley_values_speak_for_the_class_asked_for(several: FCGBoostClassifier) -> None:
+    found = several.explain(BLOBS[:6])
+    display = SummaryDisplay.from_explanation(found, code=2)
+    assert_allclose(display.values, found.values[:, :, 2])
+
+
+@pytest.mark.parametrize(
+    ("column", "expected"),
+    [
+        ([10.0, 0.0, 0.5, 0.5], [1.0, 0.25, 0.625, 0.625]),
+        ([2.0, np.nan, 1.0, 3.0], [0.5, 0.5, 0.25, 0.75]),
+        ([True, False], [1.0, 0.5]),
+        ([np.nan, np.nan], [0.5, 0.5]),
+        (["b", "a"], [0.5, 0.5]),
+        (np.array(["2020-01-02", "2020-01-01"], dtype="datetime64[D]"), [0.5, 0.5]),
+    ],
+)
+def test_levels_rank_numbers(column: Any, expected: list[float]) -> None:
+    assert_array_equal(levels_of(np.array(column)), expected)
+
+
+def test_shapley_values_of_tables_and_sparse_rows_are_drawn(model: FCGBoostClassifier) -> None:
+    table, labels = mixed(60, 0)
+    clf = FCGBoostClassifier("relu", max_iter=4, random_state=0).fit(table, labels)
+    display = SummaryDisplay.from_explanation(clf.explain(table))
+    is_text = np.array(display.names) == "city"
+    assert (display.levels[:, is_text] == 0.5).all()
+    assert len(np.unique(display.levels[:, ~is_text])) > 10
+    dense = SummaryDisplay.from_explanation(model.explain(X[:9])).levels
+    rows = sparse.csr_array(X[:9])
+    assert_allclose(SummaryDisplay.from_explanation(model.explain(rows)).levels, dense)

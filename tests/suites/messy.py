@@ -162,7 +162,7 @@ CASES = [
         options={"thousands": "."},
     ),
     Messy(
-        "1.234 beside a column that tells",
+        "1.234 next to a column that tells",
         text("n;m;y", "1.234;1,5;a", "12.500;2;b", "7;3,25;a", "3.000;4;b"),
         {"n": [1234.0, 12500.0, 7.0, 3000.0], "m": [1.5, 2.0, 3.25, 4.0]},
         told=("decimal comma",),
@@ -194,7 +194,7 @@ CASES = [
         options={"dayfirst": True},
     ),
     Messy(
-        "03/04/2020 beside a column that tells",
+        "03/04/2020 next to a column that tells",
         text("d,e,y", "03/04/2020,31/12/2020,a", "05/06/2020,1/2/2021,b"),
         {"d": dates("2020-04-03", "2020-06-05"), "e": dates("2020-12-31", "2021-02-01")},
         ["a", "b"],

@@ -317,6 +317,22 @@ def test_statistics_of_a_row_do_not_see_its_label() -> None:
     assert by_level.nunique().max().max() == 1
 
 
+def test_shares_of_many_levels_enter_if_they_tell_something_or_nothing_else_does() -> None:
+    rng = np.random.default_rng(1)
+    n, n_levels = 600, 30
+    levels = rng.integers(n_levels, size=(n, 2)).astype(float)
+    y = (rng.random(n) < np.where(levels[:, 0] % 2, 0.2, 0.8)).astype(int)
+    texts = tuple(f"{i:02}" for i in range(n_levels))
+    columns = [CategoryColumn(name, texts) for name in "ab"]
+    rows = DataSet.of(levels, y, np.ones(n))
+    inputs, facts = learned(ReluDictionary(), columns, rows)
+    assert inputs.names() == ["share of y of a"]
+    assert list(facts) == [0]
+    alone = DataSet.of(levels[:, 1:], y, np.ones(n))
+    inputs, facts = learned(ReluDictionary(), columns[1:], alone)
+    assert inputs.names() == ["share of y of b"]
+
+
 def test_facts_of_parts_add_up() -> None:
     rng = np.random.default_rng(0)
     values = np.column_stack(
@@ -335,7 +351,9 @@ def test_facts_of_parts_add_up() -> None:
     whole = list(facts_of(columns, rows, sums_of))
     found = [one + other + last for one, other, last in zip(first, second, third, strict=True)]
     np.testing.assert_allclose(found[0].sums, whole[0].sums, rtol=1e-14)
-    assert found[1:] == whole[1:]
+    for one, all_rows in zip(found[1:], whole[1:], strict=True):
+        for name, value in vars(one).items():
+            np.testing.assert_array_equal(value, getattr(all_rows, name))
 
 
 def test_random_levels_teach_nothing() -> None:

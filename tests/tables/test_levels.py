@@ -5,7 +5,7 @@ import pytest
 
 from fcgboost import Square, SquaredHinge, hashing
 from fcgboost.tables import CategoryColumn
-from fcgboost.tables.levels import LevelFacts, LevelSums, PairFacts
+from fcgboost.tables.levels import LEAST_GAIN, LevelFacts, LevelSums, PairFacts
 from fcgboost.tables.pairs import Pair
 from fcgboost.training.dataset import DataSet
 from fcgboost.training.tasks import Classification, Regression
@@ -66,36 +66,29 @@ def additive(codes, y, weights, prior, n_classes):
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_what_pairs_tell_out_of_fold_is_what_a_loop_finds(n_classes: int) -> None:
+def test_what_pairs_tell_is_what_a_loop_finds(n_classes: int) -> None:
     rows = make_rows(400, n_classes)
     sizes = (5, 7)
     codes = np.where(np.isnan(rows.X[:, :2]), [4, 6], rows.X[:, :2]).astype(int)
     facts = PairFacts.of(sizes, PAIR.codes(rows.X), rows, sums_of(n_classes))
-    found = facts.out_of_fold(PAIR.codes(rows.X), rows.row_hashes)
+    found = facts.shares()[PAIR.codes(rows.X)]
     y = rows.target
     weights = rows.weights
     prior = shares_of(y, weights, n_classes)
     everyone = additive(codes, y, weights, prior, n_classes)
-    cells = sorted(set(map(tuple, codes.tolist())))
-    counts = []
-    gaps = []
-    for cell in cells:
+    counts = {}
+    gaps = {}
+    for cell in sorted(set(map(tuple, codes.tolist()))):
         is_in = (codes == cell).all(axis=1)
-        counts.append(weights[is_in].sum())
-        gaps.append(shares_of(y[is_in], weights[is_in], n_classes) - everyone(*cell))
+        counts[cell] = weights[is_in].sum()
+        gaps[cell] = shares_of(y[is_in], weights[is_in], n_classes) - everyone(*cell)
     n_expected = sum(len(set(codes[:, j].tolist())) for j in (0, 1)) - 1
-    spread, within = between(counts, gaps, n_expected, prior)
-    parts = parts_of(rows)
-    for i in range(0, 400, 7):
-        others = parts != parts[i]
-        expected = additive(codes[others], y[others], weights[others], prior, n_classes)
-        is_in = others & (codes == codes[i]).all(axis=1)
-        effect = np.zeros(n_classes)
-        if is_in.any():
-            n = weights[is_in].sum()
-            gap = shares_of(y[is_in], weights[is_in], n_classes) - expected(*codes[i])
-            effect = gap * spread * n / (spread * n + within)
-        np.testing.assert_allclose(found[i], effect[1:], atol=1e-12)
+    spread, within = between(counts.values(), gaps.values(), n_expected, prior)
+    for cell, n in counts.items():
+        effect = gaps[cell] * spread * n / (spread * n + within)
+        is_in = (codes == cell).all(axis=1)
+        expected = np.tile(effect[1:], (is_in.sum(), 1))
+        np.testing.assert_allclose(found[is_in], expected, atol=1e-12)
 
 
 def test_shares_of_levels_out_of_fold_are_what_a_loop_finds() -> None:
@@ -120,6 +113,21 @@ def test_shares_of_levels_out_of_fold_are_what_a_loop_finds() -> None:
         gap = shares_of(rows.target[is_in], rows.weights[is_in], 2) - prior
         expected = prior + gap * spread * n / (spread * n + within)
         np.testing.assert_allclose(found[i], expected[1:], atol=1e-12)
+
+
+def test_random_levels_gain_too_little_to_enter() -> None:
+    rng = np.random.default_rng(0)
+    n, n_levels = 1500, 500
+    gains = {"chance": [], "effects": []}
+    for _ in range(30):
+        levels = rng.integers(n_levels, size=n)
+        p = np.where(levels % 2, 0.02, 0.4)
+        X = np.column_stack([levels, rng.normal(size=n)])
+        for name, y in {"chance": np.arange(n) % 7 == 0, "effects": rng.random(n) < p}.items():
+            rows = DataSet.of(X, y.astype(int), np.ones(n))
+            codes = rows.X[:, 0].astype(int)
+            gains[name].append(LevelFacts.of((n_levels + 1,), codes, rows, 2).gain())
+    assert 0.0 < max(gains["chance"]) < LEAST_GAIN < min(gains["effects"])
 
 
 def test_effects_that_add_up_gain_nothing_in_a_pair() -> None:

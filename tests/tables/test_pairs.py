@@ -132,8 +132,15 @@ def test_codes_of_combinations_count_gaps_and_unknown_levels_last() -> None:
     assert pair.codes(rows).tolist() == [0, 2, 5, 1]
 
 
+def test_a_column_is_in_one_pair_at_most() -> None:
+    frame = X.assign(work=X["job"].str.upper())
+    model = FCGBoostClassifier("gauss", cv=3, random_state=0).fit(frame, Y)
+    for member in model.members_:
+        assert len(member.pairs) == 1
+
+
 def test_pairs_with_few_combinations_are_tried_first(monkeypatch) -> None:
-    monkeypatch.setattr(pairs, "_MOST_COMBINATIONS", 70)
+    monkeypatch.setattr(pairs, "_MOST_TRIED", 3)
     sizes = {"a": 12, "b": 3, "c": 5, "d": 2, "many": 13}
     columns = []
     for name, size in sizes.items():

@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 from fcgboost import FCGBoostClassifier
 from fcgboost.calibration import HeldOut
 from fcgboost.checks import draw_key
+from fcgboost.datasets import make_simulation
 from fcgboost.dictionaries import TreeDictionary, UnionDictionary
 from fcgboost.losses import SquaredHinge
 from fcgboost.stopping import theory_steps
-from fcgboost.training import crossfit
+from fcgboost.training import crossfit, presets
 from fcgboost.training.presets import FAMILIES, FOREST
 from fcgboost.training.tasks import Classification
 from tests.suites.marks import also
@@ -71,6 +72,67 @@ def test_the_blend_has_the_least_loss_of_all_held_out_rows(seed: int) -> None:
         assert weight == 1.0
     assert weight == round(weight, 2)
     assert not 0.0 < min(weight, other) < 0.05
+
+
+# The tail
+
+
+def test_a_tail_is_chosen_under_outliers_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    chosen = []
+    has_fewer_errors = crossfit._has_fewer_errors
+    monkeypatch.setattr(
+        crossfit,
+        "_has_fewer_errors",
+        lambda *parts: chosen.append(has_fewer_errors(*parts)) or chosen[-1],
+    )
+    for noise, error in (("outlier", 0.02), (None, 0.02)):
+        X, y = make_simulation(1_000, noise=noise, random_state=303)
+        X_test, y_test = make_simulation(2_000, noise=None, random_state=1)
+        model = FCGBoostClassifier(random_state=0).fit(X, y)
+        assert model.score(X_test, y_test) > 1.0 - error
+        without = replace(presets.AUTO, kinds=(replace(FAMILIES, tail=None), FOREST))
+        with monkeypatch.context() as patched:
+            patched.setitem(presets.PRESETS, "auto", without)
+            usual = FCGBoostClassifier(random_state=0).fit(X, y)
+        if noise is None:
+            np.testing.assert_array_equal(model.decision_function(X), usual.decision_function(X))
+        else:
+            assert usual.score(X_test, y_test) < model.score(X_test, y_test) - 0.03
+        hits = (model.oof_decision_function_ > 0) == (y > 0)
+        assert model.oof_score_ == pytest.approx(hits.mean())
+    assert chosen == [True, False]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"link": "theory"}, {"scoring": "roc_auc"}, {"loss": "square"}, {"ensemble": False}],
+)
+def test_what_is_asked_for_has_no_tail(
+    monkeypatch: pytest.MonkeyPatch, changes: dict[str, Any]
+) -> None:
+    def fail(*arguments: Any) -> None:
+        raise AssertionError("No tail is asked for.")
+
+    monkeypatch.setattr(crossfit, "recorrect", fail)
+    make(max_iter=3, **changes).fit(*noisy(60))
+
+
+def test_fewer_errors_are_more_than_chance() -> None:
+    codes = np.array([0, 1, 1, 0, 1])
+    weights = np.array([1.0, 2.0, 1.0, 1.0, 3.0])
+
+    def part(decision: list[float]) -> list[HeldOut]:
+        return [HeldOut(np.array(decision)[:, None], codes, weights)]
+
+    right = part([-1.0, 1.0, 1.0, -1.0, 1.0])
+    assert crossfit._has_fewer_errors(right, part([-1.0, -1.0, 1.0, -1.0, 1.0]))
+    # A row of weight 1 is one standard error.
+    assert not crossfit._has_fewer_errors(right, part([1.0, 1.0, 1.0, -1.0, 1.0]))
+    # Two better rows and three worse ones.
+    assert not crossfit._has_fewer_errors(part([-1.0, 1.0, 1.0, -1.0, -1.0]), right)
+    assert not crossfit._has_fewer_errors(right, right)
+    several = [HeldOut(np.eye(3)[[0, 1, 1, 0, 1]], codes, weights)]
+    assert crossfit._has_fewer_errors(several, part([1.0, -1.0, -1.0, 1.0, -1.0]))
 
 
 def test_one_kind_needs_no_blend() -> None:

@@ -249,7 +249,7 @@ def test_less_time_means_fewer_members_and_nothing_else(clock: Clock) -> None:
         for member, same in zip(model.members_, plain.members_, strict=False):
             np.testing.assert_array_equal(member.model.coef, same.model.coef)
         audit = model.audit(X, Y)
-        explained = audit.explain(5)
+        explained = audit.explain(audit.ranking[:5])
         total = explained.values.sum(axis=1) + explained.base_values
         expected = model.oof_decision_function_[audit.ranking[:5]]
         np.testing.assert_allclose(total, expected, rtol=1e-9, atol=1e-9)

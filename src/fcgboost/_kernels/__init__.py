@@ -11,7 +11,7 @@ import os
 import re
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.int64]
+Entry = TypeVar("Entry", bound=np.generic)
 
 SUFFIX = ".dll" if os.name == "nt" else ".so"
 _ADVICE = "Build it with: python -m pip install --editable ."
@@ -480,16 +481,15 @@ def order(hashes: NDArray[np.uint64]) -> Rows:
     return indices
 
 
-def take_rows(X: Array, rows: Rows) -> Array:
-    """Return the rows at some positions, which are not negative."""
+def take_rows(X: NDArray[Entry], rows: Rows) -> NDArray[Entry]:
+    """Return the rows of a matrix, or entries of a vector, at positions that are not negative."""
     if not (X.flags.c_contiguous and X.flags.aligned):
         return X.take(rows, axis=0)
     n = len(rows)
-    n_features = X.shape[1]
-    taken = np.empty((n, n_features), X.dtype)
+    taken = np.empty((n, *X.shape[1:]), X.dtype)
     library().fcg_take_rows(
         n,
-        n_features * X.itemsize,
+        X[:1].nbytes,
         X,
         rows,
         taken,

@@ -389,7 +389,7 @@ FCG_API void fcg_shapley_walks(int64_t n_walks, int64_t n_moves,
                                int64_t n_groups, const double weights[n_inputs * n_groups * 8],
                                double z[n_walks * n_groups * 8], int64_t profile,
                                int64_t n_outputs, const double coef[n_outputs * n_groups * 8],
-                               double room[n_groups * 8],
+                               double room[(n_walks + 63) / 64 * n_groups * 8],
                                double values[n_walks * (n_moves + 1) * n_outputs]);
 
 #endif

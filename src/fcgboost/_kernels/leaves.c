@@ -13,8 +13,8 @@
  * each other; the number of leaves that one byte can distinguish; and the most trees and vectors
  * that a loop over rows handles at once. */
 enum { BLOCK = 4096, SIDES = 4, NARROW = 256, TREES = 4, VECTORS = 4 };
-/* Leaves whose partial sums are added up at once. */
-enum { LEAVES = 4096 };
+/* Leaves whose partial sums are added up at once, and trees that are worth another thread. */
+enum { LEAVES = 4096, SHARED_TREES = 16 };
 
 /* The rows at some values: losses, slopes and curvatures times the shares. */
 typedef struct {
@@ -35,6 +35,8 @@ typedef struct {
     const double *values;
     double *f;
     int64_t n_numbers, n_parts;
+    int64_t n_groups;       /* of trees: threads share those of a part where parts are few */
+    double *products;       /* (n_rows,): then h (constant + A values), which groups share */
     double *partial, *sums; /* (n_parts, n_numbers), (n_numbers,) */
 } shared_sums;
 
@@ -173,8 +175,9 @@ static inline void add_narrow(int n_trees, int width, int64_t n_vectors, const f
     }
 }
 
-/* Add the numbers of the n listed rows to the sum of each vector, and to those over the leaves of
- * all trees, which follow. Inlined, so that there is a loop for every width. */
+/* Add the numbers of the n listed rows to the sum of each vector, if the first tree is among those
+ * of the forest, and to those over the leaves of its trees. Inlined, so that there is a loop for
+ * every width. */
 static inline void add_numbers(int width, int64_t n_vectors, const fcg_forest *forest,
                                int64_t start, int64_t n, const int32_t *rows,
                                const double *numbers, int64_t stride, double *sums) {
@@ -184,7 +187,7 @@ static inline void add_numbers(int width, int64_t n_vectors, const fcg_forest *f
         for (int side = 0; side < SIDES; side++)
             add_to(width, totals + side * width, numbers + (a + side) * width);
     for (; a < n; a++) add_to(width, totals + a % SIDES * width, numbers + a * width);
-    for (int64_t w = 0; w < n_vectors; w++)
+    for (int64_t w = 0; w < n_vectors && forest->first[0] == 0; w++)
         sums[w * stride] += (totals[w] + totals[width + w]) +
                             (totals[2 * width + w] + totals[3 * width + w]);
     for (int64_t t = 0; t < forest->n_trees; t++) {
@@ -204,54 +207,52 @@ static inline void add_numbers(int width, int64_t n_vectors, const fcg_forest *f
 }
 
 /* Write the listed numbers of some vectors, row by row and padded with zeros. */
-static inline void pack(int width, int64_t n_vectors, const double *const *r, int64_t start,
-                        int64_t n, const int32_t *rows, double *numbers) {
+static inline void pack(int width, int64_t n_vectors, const double *const *r, int64_t n,
+                        const int32_t *rows, double *numbers) {
     static const double ZEROS[BLOCK];
     const double *from[VECTORS];
-    for (int w = 0; w < width; w++) from[w] = w < n_vectors ? r[w] + start : ZEROS;
+    for (int w = 0; w < width; w++) from[w] = w < n_vectors ? r[w] : ZEROS;
     for (int64_t a = 0; a < n; a++)
         for (int w = 0; w < width; w++) numbers[a * width + w] = from[w][rows[a]];
 }
 
 /* Add vectors over the n rows from start on; those that are zero at the same rows at once. */
-static void add_vectors(const shared_sums *shared, int64_t start, int64_t n, double *sums) {
-    const fcg_forest *forest = shared->forest;
-    int64_t stride = 1 + n_leaves_of(forest), n_vectors = 1;
+static void add_vectors(const shared_sums *shared, const fcg_forest *forest, int64_t start,
+                        int64_t n, const double *products, double *sums) {
+    int64_t stride = 1 + n_leaves_of(shared->forest), n_vectors = 1;
     int32_t rows[BLOCK];
     double numbers[BLOCK * VECTORS];
     for (int64_t v = 0; v < shared->n_vectors; v += n_vectors, sums += n_vectors * stride) {
-        const double *const *r = shared->r + v;
-        int64_t n_listed = list_rows(n, r[0] + start, rows), most = shared->n_vectors - v;
+        int64_t most = shared->n_vectors - v;
+        const double *r[VECTORS] = {products};
+        for (int64_t w = 0; w < VECTORS && w < most && !products; w++)
+            r[w] = shared->r[v + w] + start;
+        int64_t n_listed = list_rows(n, r[0], rows);
         for (n_vectors = 1; n_vectors < VECTORS && n_vectors < most; n_vectors++)
-            if (!have_same_zeros(n, r[0] + start, r[n_vectors] + start)) break;
+            if (!have_same_zeros(n, r[0], r[n_vectors])) break;
         if (n_vectors == 1) {
-            pack(1, 1, r, start, n_listed, rows, numbers);
+            pack(1, 1, r, n_listed, rows, numbers);
             add_numbers(1, 1, forest, start, n_listed, rows, numbers, stride, sums);
         } else if (n_vectors == 2) {
-            pack(2, 2, r, start, n_listed, rows, numbers);
+            pack(2, 2, r, n_listed, rows, numbers);
             add_numbers(2, 2, forest, start, n_listed, rows, numbers, stride, sums);
         } else {
-            pack(4, n_vectors, r, start, n_listed, rows, numbers);
+            pack(4, n_vectors, r, n_listed, rows, numbers);
             add_numbers(4, n_vectors, forest, start, n_listed, rows, numbers, stride, sums);
         }
     }
 }
 
-/* Add h (constant + A values) over the n rows from start on. */
-static void add_products(const shared_sums *shared, int64_t start, int64_t n, double *sums) {
-    const fcg_forest *forest = shared->forest;
+/* Write h (constant + A values) of the n rows from start on. */
+static void set_products(const shared_sums *shared, int64_t start, int64_t n, double *products) {
     int32_t rows[BLOCK];
     double numbers[BLOCK];
-    int64_t n_curved = list_rows(n, shared->h + start, rows), n_listed = 0;
+    const double *h = shared->h + start;
+    int64_t n_curved = list_rows(n, h, rows);
     for (int64_t a = 0; a < n_curved; a++) numbers[a] = shared->constant;
-    add_values(forest, shared->values, start, n_curved, rows, numbers);
-    for (int64_t a = 0; a < n_curved; a++) {
-        double product = numbers[a] * shared->h[start + rows[a]];
-        rows[n_listed] = rows[a];
-        numbers[n_listed] = product;
-        n_listed += product != 0.0;
-    }
-    add_numbers(1, 1, forest, start, n_listed, rows, numbers, 1 + n_leaves_of(forest), sums);
+    add_values(shared->forest, shared->values, start, n_curved, rows, numbers);
+    memset(products, 0, (size_t)n * sizeof(double));
+    for (int64_t a = 0; a < n_curved; a++) products[rows[a]] = numbers[a] * h[rows[a]];
 }
 
 static void set_terms(const row_terms *to, int64_t start, int64_t stop) {
@@ -266,22 +267,44 @@ static void set_terms(const row_terms *to, int64_t start, int64_t stop) {
     }
 }
 
-/* Sum one part of the rows: for each vector its sum, then those of the leaves. */
-static void sum_part(void *context, int64_t part) {
+/* Compute what is summed over the n rows from start on. */
+static void prepare(const shared_sums *shared, int64_t start, int64_t n, double *products) {
+    if (shared->h) set_products(shared, start, n, products);
+    if (!shared->terms) return;
+    add_values(shared->forest, shared->values, start, n, NULL, shared->f + start);
+    set_terms(shared->terms, start, start + n);
+}
+
+static void prepare_block(void *context, int64_t block) {
     const shared_sums *shared = context;
-    const fcg_forest *forest = shared->forest;
-    int64_t end = end_of_part(forest, part);
+    int64_t start = block * BLOCK, n = shared->forest->n_rows - start;
+    prepare(shared, start, n < BLOCK ? n : BLOCK, shared->h ? shared->products + start : NULL);
+}
+
+/* Sum one part of the rows over a group of trees: for each vector its sum, then those of the
+ * leaves. */
+static void sum_part(void *context, int64_t task) {
+    const shared_sums *shared = context;
+    const fcg_forest *all = shared->forest;
+    int64_t part = task / shared->n_groups, group = task % shared->n_groups;
+    int64_t end = end_of_part(all, part), stride = 1 + n_leaves_of(all);
+    int64_t t = all->n_trees * group / shared->n_groups;
+    fcg_forest forest = {.n_trees = all->n_trees * (group + 1) / shared->n_groups - t,
+                         .codes = all->codes + t,
+                         .is_wide = all->is_wide + t,
+                         .first = all->first + t};
     double *sums = shared->n_parts == 1 ? shared->sums
                                         : shared->partial + part * shared->n_numbers;
-    memset(sums, 0, (size_t)shared->n_numbers * sizeof(double));
-    for (int64_t start = part * fcg_rows_a_part(forest->n_rows); start < end; start += BLOCK) {
+    double block_products[BLOCK];
+    int64_t first = t ? 1 + all->first[t] : 0;
+    for (int64_t v = 0; v < shared->n_vectors; v++)
+        memset(sums + v * stride + first, 0,
+               (size_t)(1 + n_leaves_of(&forest) - first) * sizeof(double));
+    for (int64_t start = part * fcg_rows_a_part(all->n_rows); start < end; start += BLOCK) {
         int64_t n = (start + BLOCK < end ? start + BLOCK : end) - start;
-        if (shared->terms) {
-            add_values(forest, shared->values, start, n, NULL, shared->f + start);
-            set_terms(shared->terms, start, start + n);
-        }
-        if (shared->h) add_products(shared, start, n, sums);
-        else add_vectors(shared, start, n, sums);
+        double *products = shared->products ? shared->products + start : block_products;
+        if (shared->n_groups == 1) prepare(shared, start, n, products);
+        add_vectors(shared, &forest, start, n, shared->h ? products : NULL, sums);
     }
 }
 
@@ -298,18 +321,34 @@ static void add_parts(void *context, int64_t chunk) {
     }
 }
 
+/* Return into how many groups trees are divided, so that there is a part of a group for each
+ * thread: sums over the leaves of a tree do not depend on those of others. */
+static int64_t n_groups_of(const shared_sums *shared) {
+    int64_t n_threads = fcg_n_threads(), most = shared->forest->n_trees / SHARED_TREES;
+    int64_t n = shared->n_parts ? (n_threads + shared->n_parts - 1) / shared->n_parts : 1;
+    n = n < most ? n : most;
+    return n < 1 ? 1 : n;
+}
+
 static int32_t sum_all(shared_sums *shared) {
+    int64_t n_rows = shared->forest->n_rows;
     shared->n_parts = n_parts_of(shared->forest);
+    shared->n_groups = n_groups_of(shared);
+    if (shared->h && shared->n_groups > 1) {
+        shared->products = malloc((size_t)n_rows * sizeof(double));
+        if (!shared->products) shared->n_groups = 1;
+    }
     if (shared->n_parts != 1) {
         size_t n = (size_t)(shared->n_parts * shared->n_numbers);
         shared->partial = malloc((n + 1) * sizeof(double));
-        if (!shared->partial) return -1;
+        if (!shared->partial) return free(shared->products), -1;
     }
-    fcg_share(shared->n_parts, sum_part, shared);
+    if (shared->n_groups > 1) fcg_share((n_rows + BLOCK - 1) / BLOCK, prepare_block, shared);
+    fcg_share(shared->n_parts * shared->n_groups, sum_part, shared);
     if (shared->n_parts == 0) memset(shared->sums, 0, (size_t)shared->n_numbers * sizeof(double));
     else if (shared->partial)
         fcg_share((shared->n_numbers + LEAVES - 1) / LEAVES, add_parts, shared);
-    free(shared->partial);
+    free(shared->partial), free(shared->products);
     return 0;
 }
 
@@ -325,6 +364,7 @@ int32_t fcg_leaf_sums(const fcg_forest *forest, int64_t n_vectors, const double 
 int32_t fcg_leaf_products(const fcg_forest *forest, double constant, const double *values,
                           const double *h, double *sums) {
     return sum_all(&(shared_sums){.forest = forest,
+                                  .n_vectors = 1,
                                   .h = h,
                                   .constant = constant,
                                   .values = values,

@@ -11,9 +11,9 @@
 
 /* A thread's stack: there are systems whose usual one is small. */
 enum { MOST_THREADS = 256, STACK = 1 << 20 };
-/* How often a thread looks for work, or for the end of it, before it sleeps: some microseconds,
- * less than waking it takes. */
-enum { LOOKS = 200 };
+/* How often a thread looks for work, or for the end of it, before it sleeps: some tens of
+ * microseconds, since waking it takes as long on a virtual machine. */
+enum { LOOKS = 2000 };
 /* How many threads are woken by the one that brings work, and by each that begins with it. */
 enum { WOKEN = 2 };
 

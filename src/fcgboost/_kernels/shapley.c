@@ -1,4 +1,5 @@
 /* Shapley values of trees and of products, and sums that change from player to player. */
+#include "pool.h"
 #include "profiles.h"
 #include "walk.h"
 
@@ -99,39 +100,61 @@ static void visit(game *g, int64_t i, uint64_t rows, uint64_t *classes, int64_t 
     }
 }
 
+/* Trees whose values are added for some rows. */
+typedef struct {
+    int64_t n_trees, n_nodes, depth, n_background, n_features, n_players, size, n_outputs;
+    const fcg_node *nodes;
+    const uint64_t *lefts;
+    const double *X, *shares, *coef;
+    const int64_t *players;
+    double *phi;
+    int has_failed; /* for want of memory */
+} tree_game;
+
+static void add_trees(void *context, int64_t row) {
+    tree_game *all = context;
+    int64_t n_groups = (all->n_background + GROUP - 1) / GROUP, n_players = all->n_players;
+    int64_t n_outputs = all->n_outputs;
+    /* Classes of each level, what each player needs, players by what they need. */
+    int64_t n_classes = (all->depth + 1) * (all->size + 2);
+    uint64_t *room = calloc((size_t)(n_classes + 5 * n_players), sizeof(uint64_t));
+    if (!room) {
+        __atomic_store_n(&all->has_failed, 1, __ATOMIC_RELAXED);
+        return;
+    }
+    game g = {.players = all->players, .size = all->size, .shares = all->shares};
+    double *phi = all->phi + row * n_players * n_outputs;
+    g.x = all->X + row * all->n_features;
+    g.owned = room + n_classes;
+    g.first = (int64_t *)(g.owned + n_players);
+    g.second = g.first + n_players;
+    g.phi = (double *)(g.second + n_players);
+    g.is_other = (int8_t *)(g.phi + n_players);
+    for (int64_t t = 0; t < all->n_trees; t++) {
+        memset(g.phi, 0, (size_t)n_players * sizeof(double));
+        g.tree = all->nodes + t * all->n_nodes;
+        for (int64_t k = 0; k < n_groups; k++) {
+            int64_t n = all->n_background - k * GROUP;
+            g.lefts = all->lefts + (k * all->n_trees + t) * all->n_nodes;
+            room[0] = n < GROUP ? ((uint64_t)1 << n) - 1 : ~(uint64_t)0;
+            visit(&g, 0, room[0], room, 1);
+        }
+        for (int64_t p = 0; p < n_players; p++)
+            for (int64_t o = 0; o < n_outputs; o++)
+                phi[p * n_outputs + o] += all->coef[t * n_outputs + o] * g.phi[p];
+    }
+    free(room);
+}
+
 int32_t fcg_shapley_trees(int64_t n_trees, int64_t n_nodes, const fcg_node *nodes, int64_t depth,
                           int64_t n_background, const uint64_t *lefts, int64_t n_rows,
                           int64_t n_features, const double *X, const int64_t *players,
                           int64_t n_players, int64_t size, const double *shares,
                           int64_t n_outputs, const double *coef, double *phi) {
-    int64_t n_groups = (n_background + GROUP - 1) / GROUP;
-    /* Classes of each level, what each player needs, players by what they need. */
-    int64_t n_numbers = (depth + 1) * (size + 2) + 5 * n_players;
-    uint64_t *room = calloc((size_t)n_numbers, sizeof(uint64_t));
-    if (!room) return -1;
-    game g = {.players = players, .size = size, .shares = shares};
-    g.owned = room + (depth + 1) * (size + 2);
-    g.first = (int64_t *)(g.owned + n_players);
-    g.second = g.first + n_players;
-    g.phi = (double *)(g.second + n_players);
-    g.is_other = (int8_t *)(g.phi + n_players);
-    for (int64_t i = 0; i < n_rows; i++, phi += n_players * n_outputs)
-        for (int64_t t = 0; t < n_trees; t++) {
-            memset(g.phi, 0, (size_t)n_players * sizeof(double));
-            g.tree = nodes + t * n_nodes;
-            g.x = X + i * n_features;
-            for (int64_t k = 0; k < n_groups; k++) {
-                int64_t n = n_background - k * GROUP;
-                g.lefts = lefts + (k * n_trees + t) * n_nodes;
-                room[0] = n < GROUP ? ((uint64_t)1 << n) - 1 : ~(uint64_t)0;
-                visit(&g, 0, room[0], room, 1);
-            }
-            for (int64_t p = 0; p < n_players; p++)
-                for (int64_t o = 0; o < n_outputs; o++)
-                    phi[p * n_outputs + o] += coef[t * n_outputs + o] * g.phi[p];
-        }
-    free(room);
-    return 0;
+    tree_game all = {n_trees, n_nodes, depth, n_background, n_features, n_players, size, n_outputs,
+                     nodes, lefts, X, shares, coef, players, phi, 0};
+    fcg_share(n_rows, add_trees, &all);
+    return all.has_failed ? -1 : 0;
 }
 
 /* Multiply products over players by the terms of one more, other + t (factor - other). */
@@ -192,19 +215,41 @@ static double dot(int64_t n, const double *restrict x, const double *restrict y)
            ((sums[4] + sums[5]) + (sums[6] + sums[7]));
 }
 
+/* Walks, and how many of them are a part. */
+enum { WALKS = 64 };
+typedef struct {
+    int64_t n_walks, n_moves, n_inputs, n_atoms, profile, n_outputs;
+    const int64_t *moves, *first;
+    const double *gaps, *weights, *coef;
+    double *z, *room, *values;
+} walking;
+
+static void walk_part(void *context, int64_t part) {
+    const walking *all = context;
+    int64_t n = all->n_atoms, n_outputs = all->n_outputs, stop = (part + 1) * WALKS;
+    double *room = all->room + part * n;
+    stop = stop < all->n_walks ? stop : all->n_walks;
+    for (int64_t i = part * WALKS; i < stop; i++) {
+        const int64_t *moves = all->moves + i * all->n_moves;
+        const double *gaps = all->gaps + i * all->n_inputs;
+        double *z = all->z + i * n, *values = all->values + i * (all->n_moves + 1) * n_outputs;
+        for (int64_t k = 0; k <= all->n_moves; k++, values += n_outputs) {
+            if (k > 0) {
+                int64_t move = *moves++, player = (move > 0 ? move : -move) - 1;
+                for (int64_t j = all->first[player]; j < all->first[player + 1]; j++)
+                    move_along(n, move > 0 ? gaps[j] : -gaps[j], all->weights + j * n, z);
+            }
+            fcg_apply(all->profile, n, z, room);
+            for (int64_t o = 0; o < n_outputs; o++) values[o] = dot(n, all->coef + o * n, room);
+        }
+    }
+}
+
 void fcg_shapley_walks(int64_t n_walks, int64_t n_moves, const int64_t *moves, int64_t n_inputs,
                        const int64_t *first, const double *gaps, int64_t n_groups,
                        const double *weights, double *z, int64_t profile, int64_t n_outputs,
                        const double *coef, double *room, double *values) {
-    int64_t n = n_groups * LANES;
-    for (int64_t i = 0; i < n_walks; i++, gaps += n_inputs, z += n)
-        for (int64_t k = 0; k <= n_moves; k++, values += n_outputs) {
-            if (k > 0) {
-                int64_t move = *moves++, player = (move > 0 ? move : -move) - 1;
-                for (int64_t j = first[player]; j < first[player + 1]; j++)
-                    move_along(n, move > 0 ? gaps[j] : -gaps[j], weights + j * n, z);
-            }
-            fcg_apply(profile, n, z, room);
-            for (int64_t o = 0; o < n_outputs; o++) values[o] = dot(n, coef + o * n, room);
-        }
+    walking all = {n_walks, n_moves, n_inputs, n_groups * LANES, profile, n_outputs, moves, first,
+                   gaps, weights, coef, z, room, values};
+    fcg_share((n_walks + WALKS - 1) / WALKS, walk_part, &all);
 }

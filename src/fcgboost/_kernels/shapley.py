@@ -126,7 +126,7 @@ def walk(
         profile,
         len(coef),
         coef,
-        np.empty(weights.shape[1]),
+        np.empty((-(-len(moves) // 64), weights.shape[1])),  # for every 64 walks
         values,
     )
     return values

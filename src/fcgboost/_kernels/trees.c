@@ -18,11 +18,14 @@
 enum { AHEAD = 16 };
 /* Up to this many rows, clearing a histogram costs more than filling it. */
 enum { FEW = 256 };
-/* Rows of a node that are worth another thread, and leaves that are finished at once. */
-enum { PART = 1 << 13, LEAVES = 16 };
-/* Nodes in work at once: per thread, since some have more rows than others, and the most of them
- * and of the numbers of their histograms. */
+/* Rows of a node that are worth another thread, numbers of histograms that are added up at once,
+ * and leaves that are finished at once. */
+enum { PART = 1 << 11, CHUNK = 1 << 10, LEAVES = 16 };
+/* Nodes in work at once: per thread where all of them will be in the tree, since some have more
+ * rows than others, and the most of them and of the numbers of their histograms. */
 enum { NODES_A_THREAD = 8, MOST_NODES = 48, MOST_NUMBERS = 1 << 24 };
+/* How many nodes per place in work may be split in vain. */
+enum { VAIN = 4 };
 
 /* The splits in work: a node that is split, and its own work space. */
 typedef struct {
@@ -67,7 +70,7 @@ typedef struct {
     int64_t n_parts;
     pair *histogram, *others; /* of the first part, and of the others */
     const uint8_t *is_left;
-    int64_t n_left[64];
+    int64_t n_left[64], left[64], right[64]; /* and where those of each part go */
 } node_parts;
 
 static int64_t start_of(const node_parts *all, int64_t part) {
@@ -75,9 +78,9 @@ static int64_t start_of(const node_parts *all, int64_t part) {
 }
 
 /* Return into how many parts a node is divided: integers add up to the same sums in any parts. */
-static int64_t n_parts_of(const growth *tree, const tree_node *node) {
+static int64_t n_parts_of(const tree_node *node) {
     int64_t n = (node->stop - node->start) / PART;
-    n = n < tree->n_threads ? n : tree->n_threads;
+    n = n < node->n_threads ? n : node->n_threads;
     return n < 1 ? 1 : n < 64 ? n : 64;
 }
 
@@ -94,7 +97,7 @@ static void fill_part(void *context, int64_t part) {
 /* Add some numbers of the other histograms to the first. */
 static void add_others(void *context, int64_t chunk) {
     const node_parts *all = context;
-    int64_t n_pairs = all->tree->n_pairs, first = chunk * PART, stop = first + PART;
+    int64_t n_pairs = all->tree->n_pairs, first = chunk * CHUNK, stop = first + CHUNK;
     stop = stop < n_pairs ? stop : n_pairs;
     for (int64_t part = 1; part < all->n_parts; part++) {
         const pair *other = all->others + (part - 1) * n_pairs;
@@ -106,7 +109,7 @@ static void add_others(void *context, int64_t chunk) {
 static void fill_histogram(const growth *tree, const tree_node *node, pair *restrict histogram) {
     node_parts all = {.tree = tree, .node = node, .histogram = histogram};
     int64_t most = MOST_NUMBERS / (tree->n_at_once * tree->n_pairs + 1);
-    all.n_parts = n_parts_of(tree, node);
+    all.n_parts = n_parts_of(node);
     all.n_parts = all.n_parts < most + 1 ? all.n_parts : most + 1;
     if (all.n_parts > 1)
         all.others = malloc((size_t)((all.n_parts - 1) * tree->n_pairs) * sizeof(pair));
@@ -115,7 +118,7 @@ static void fill_histogram(const growth *tree, const tree_node *node, pair *rest
         return;
     }
     fcg_share(all.n_parts, fill_part, &all);
-    fcg_share((tree->n_pairs + PART - 1) / PART, add_others, &all);
+    fcg_share((tree->n_pairs + CHUNK - 1) / CHUNK, add_others, &all);
     free(all.others);
 }
 
@@ -195,19 +198,18 @@ static void open_children(const slot *own, tree_node *parent, tree_node *first) 
     if (less == own->histogram) clear(tree, less);
 }
 
-/* Divide rows in place, those that go left first, keeping their order; return how many these are.
- * The others wait in tree->right. */
+/* Write the rows of a part that go left, and from the end on those that go right; return how many
+ * go left. */
 static int64_t divide(const node_parts *all, int64_t start, int64_t stop) {
     const growth *tree = all->tree;
     const fcg_bins *bins = tree->bins;
     const uint8_t *codes = bins->codes + bins->column[all->node->feature];
-    int64_t n_left = start, n_right = start, n_columns = bins->n_columns;
+    int64_t n_left = start, n_right = stop, n_columns = bins->n_columns;
     for (int64_t i = start; i < stop; i++) {
         int32_t row = tree->order[i];
         int64_t left = all->is_left[codes[row * n_columns]];
-        tree->order[n_left] = row;
-        tree->right[n_right] = row;
-        n_left += left, n_right += 1 - left;
+        tree->divided[n_left] = tree->divided[n_right - 1] = row;
+        n_left += left, n_right -= 1 - left;
     }
     return n_left - start;
 }
@@ -218,25 +220,33 @@ static void divide_part(void *context, int64_t part) {
 }
 
 static void copy_rows(int32_t *to, const int32_t *from, int64_t n) {
-    memmove(to, from, (size_t)n * sizeof(int32_t));
+    memcpy(to, from, (size_t)n * sizeof(int32_t));
+}
+
+/* Put the rows of a part in their places, in their order. */
+static void place_part(void *context, int64_t part) {
+    const node_parts *all = context;
+    const growth *tree = all->tree;
+    int64_t start = start_of(all, part), stop = start_of(all, part + 1);
+    int64_t n_left = all->n_left[part], n_right = stop - start - n_left;
+    int32_t *right = tree->order + all->right[part];
+    copy_rows(tree->order + all->left[part], tree->divided + start, n_left);
+    for (int64_t i = 0; i < n_right; i++) right[i] = tree->divided[stop - 1 - i];
 }
 
 /* Divide the rows of a node among its children, keeping their order. */
 static void part_rows(const growth *tree, const tree_node *node, tree_node *children) {
     uint8_t is_left[N_BINS];
     node_parts all = {.tree = tree, .node = node, .is_left = is_left};
-    all.n_parts = n_parts_of(tree, node);
+    all.n_parts = n_parts_of(node);
     for (int code = 0; code < N_BINS; code++)
         is_left[code] = (node->goes_left[code >> 6] >> (code & 63)) & 1;
     fcg_share(all.n_parts, divide_part, &all);
-    int64_t end = node->start, n_right = 0;
-    for (int64_t part = 0; part < all.n_parts; end += all.n_left[part++])
-        copy_rows(tree->order + end, tree->order + start_of(&all, part), all.n_left[part]);
-    for (int64_t part = 0; part < all.n_parts; part++) {
-        int64_t start = start_of(&all, part), n = start_of(&all, part + 1) - start;
-        copy_rows(tree->order + end + n_right, tree->right + start, n - all.n_left[part]);
-        n_right += n - all.n_left[part];
-    }
+    int64_t end = node->start;
+    for (int64_t part = 0; part < all.n_parts; end += all.n_left[part++]) all.left[part] = end;
+    for (int64_t part = 0; part < all.n_parts; part++)
+        all.right[part] = end + start_of(&all, part) - all.left[part];
+    fcg_share(all.n_parts, place_part, &all);
     children[0].start = node->start;
     children[0].stop = children[1].start = end;
     children[1].stop = node->stop;
@@ -251,6 +261,7 @@ static void split(void *context, int64_t number) {
     children[0].total = node->left;
     children[1].total = node->total - node->left;
     children[0].feature = children[1].feature = -1;
+    children[0].n_threads = children[1].n_threads = node->n_threads;
     children[0].depth = children[1].depth = node->depth + 1;
     part_rows(tree, node, children);
     if (!own->is_last) open_children(own, node, children);
@@ -280,31 +291,40 @@ static int64_t choose_node(const course *way, int64_t first) {
     return best;
 }
 
-/* Return the node with the largest gain, or the first, of the first n nodes that have no children
- * yet, in the tree or ahead of it; NULL if there is none. */
-static tree_node *next_ahead(const growth *tree, int64_t n) {
-    tree_node *best = NULL;
-    for (tree_node *node = tree->nodes; node < tree->nodes + n; node++) {
-        if (node->feature < 0 || node->children) continue;
-        if (tree->rules->max_leaves == 0) return node;
-        if (!best || node->score > best->score) best = node;
+/* Add the nodes with the largest gains, or the first, of those that have no children yet, in the
+ * tree or ahead of it, to the first in work. Returns how many are in work, `most` at most. */
+static int64_t add_ahead(const course *way, int64_t most) {
+    const growth *tree = way->tree;
+    slot *slots = way->slots;
+    int64_t n = 1;
+    for (tree_node *node = tree->nodes; node < tree->nodes + tree->n_nodes && most > 1; node++) {
+        if (node->feature < 0 || node->children || node == slots[0].node) continue;
+        if (n < most) n++;
+        else if (!tree->rules->max_leaves || node->score <= slots[n - 1].node->score) continue;
+        int64_t at = n - 1;
+        for (; tree->rules->max_leaves && at > 1 && node->score > slots[at - 1].node->score; at--)
+            slots[at].node = slots[at - 1].node;
+        slots[at].node = node;
     }
-    return best;
+    return n;
 }
 
-/* Split a node and, in other threads, those that may come next: at most half as many as there are
- * splits left, so that few are in vain. */
+/* Split a node and, in other threads, those that may come next. */
 static void split_several(course *way, tree_node *node, int64_t n_left) {
     growth *tree = way->tree;
-    int64_t n = 0, n_nodes = tree->n_nodes, most = n_left / 2 - way->n_ahead;
-    most = most < way->n_slots ? most : way->n_slots;
-    do {
+    int64_t most = way->n_slots, n_useful = n_left + VAIN * most - way->n_ahead, n_rows = 0;
+    most = most < n_left ? most : n_left;
+    way->slots[0].node = node;
+    int64_t n = add_ahead(way, most < n_useful ? most : n_useful);
+    for (int64_t k = 0; k < n; k++) n_rows += way->slots[k].node->stop - way->slots[k].node->start;
+    for (int64_t k = 0; k < n; k++) {
+        node = way->slots[k].node;
+        /* As many threads as its share of the rows. */
+        node->n_threads = 1 + tree->n_threads * (node->stop - node->start - 1) / n_rows;
         node->children = tree->n_nodes;
         tree->n_nodes += 2;
-        way->slots[n].node = node;
-        way->slots[n++].is_last = n_left == 1;
-        node = n < most ? next_ahead(tree, n_nodes) : NULL;
-    } while (node);
+        way->slots[k].is_last = n_left == 1;
+    }
     way->n_ahead += n;
     tree->n_at_once = n < tree->n_threads ? n : tree->n_threads;
     fcg_share(n, split, way->slots);
@@ -315,13 +335,14 @@ static void grow(course *way) {
     int64_t n_leaves = 1, most = tree->rules->max_leaves, next = 0;
     way->n_order = 1;
     way->order[0] = way->lefts[0] = 0;
+    tree->nodes->n_threads = tree->n_threads;
     if (most != 1 && is_open(tree, tree->nodes)) {
         open_node(way->slots, tree->nodes);
         if (tree->rules->looks_ahead) fcg_look_ahead(tree, tree->nodes);
     }
     while ((next = choose_node(way, most ? 0 : next)) < way->n_order) {
         tree_node *node = tree->nodes + way->order[next];
-        if (!node->children) split_several(way, node, most ? most - n_leaves : INT64_MAX);
+        if (!node->children) split_several(way, node, most ? most - n_leaves : INT64_MAX / 2);
         way->n_ahead--;
         way->lefts[next] = way->n_order;
         for (int64_t child = node->children; child < node->children + 2; child++) {
@@ -333,46 +354,55 @@ static void grow(course *way) {
 }
 
 /* Restore the order of the rows of a node whose split is not used. */
-static void merge_rows(const growth *tree, const tree_node *node) {
-    const tree_node *children = tree->nodes + node->children;
+static void merge_rows(const growth *tree, const tree_node *nodes, const tree_node *node) {
+    const tree_node *children = nodes + node->children;
     for (int k = 0; k < 2; k++)
-        if (children[k].children) merge_rows(tree, children + k);
+        if (children[k].children) merge_rows(tree, nodes, children + k);
     int64_t a = node->start, b = children[1].start, at = node->start;
-    copy_rows(tree->right + node->start, tree->order + node->start, node->stop - node->start);
+    copy_rows(tree->divided + node->start, tree->order + node->start, node->stop - node->start);
     while (at < node->stop) {
         int is_left = b == node->stop ||
-                      (a < children[0].stop && tree->right[a] < tree->right[b]);
-        tree->order[at++] = is_left ? tree->right[a++] : tree->right[b++];
+                      (a < children[0].stop && tree->divided[a] < tree->divided[b]);
+        tree->order[at++] = is_left ? tree->divided[a++] : tree->divided[b++];
     }
 }
 
-/* What finishes the leaves: the numbers of nodes as leaves, and those of the rows. */
+/* What finishes the leaves: all nodes that were split, the left children of those of the tree, the
+ * numbers of nodes as leaves, and those of the rows. */
 typedef struct {
     const growth *tree;
+    const tree_node *nodes;
     const double *weights;
-    const int64_t *numbers;
+    const int64_t *lefts, *numbers;
     int64_t leaf_size;
     void *leaves;
 } finish;
+
+static void finish_leaf(const finish *all, int64_t k) {
+    const growth *tree = all->tree;
+    tree_node *node = tree->nodes + k;
+    node->weight = weight_of(node->total) * tree->rules->unit;
+    if (!tree->rules->is_exact) {
+        /* The last digits of the sum depend on the order. */
+        if (node->children) merge_rows(tree, all->nodes, node);
+        node->weight = 0.0;
+        for (int64_t i = node->start; i < node->stop; i++)
+            node->weight += all->weights[tree->order[i]];
+    }
+    uint8_t *narrow = all->leaf_size == 1 ? all->leaves : NULL;
+    uint16_t *wide = all->leaf_size == 2 ? all->leaves : NULL;
+    for (int64_t i = node->start; narrow && i < node->stop; i++)
+        narrow[tree->order[i]] = (uint8_t)all->numbers[k];
+    for (int64_t i = node->start; wide && i < node->stop; i++)
+        wide[tree->order[i]] = (uint16_t)all->numbers[k];
+}
 
 static void finish_leaves(void *context, int64_t part) {
     const finish *all = context;
     const growth *tree = all->tree;
     for (int64_t k = part * LEAVES; k < tree->n_nodes && k < (part + 1) * LEAVES; k++) {
-        tree_node *node = tree->nodes + k;
-        if (node->children) continue;
-        node->weight = weight_of(node->total) * tree->rules->unit;
-        if (!tree->rules->is_exact) {
-            node->weight = 0.0;
-            for (int64_t i = node->start; i < node->stop; i++)
-                node->weight += all->weights[tree->order[i]];
-        }
-        uint8_t *narrow = all->leaf_size == 1 ? all->leaves : NULL;
-        uint16_t *wide = all->leaf_size == 2 ? all->leaves : NULL;
-        for (int64_t i = node->start; narrow && i < node->stop; i++)
-            narrow[tree->order[i]] = (uint8_t)all->numbers[k];
-        for (int64_t i = node->start; wide && i < node->stop; i++)
-            wide[tree->order[i]] = (uint16_t)all->numbers[k];
+        if (all->lefts[k] == 0) finish_leaf(all, k);
+        tree->nodes[k].children = all->lefts[k];
     }
 }
 
@@ -381,20 +411,18 @@ static void finish_leaves(void *context, int64_t part) {
 static int settle(course *way, const double *weights, int64_t leaf_size, void *leaves) {
     growth *tree = way->tree;
     int64_t n = way->n_order, n_leaves = 0;
-    tree_node *nodes = malloc((size_t)n * sizeof(tree_node));
+    tree_node *all_nodes = tree->nodes, *nodes = malloc((size_t)n * sizeof(tree_node));
     if (!nodes) return -1;
     for (int64_t k = 0; k < n; k++) {
-        nodes[k] = tree->nodes[way->order[k]];
-        if (!way->lefts[k] && nodes[k].children) merge_rows(tree, nodes + k);
-        nodes[k].children = way->lefts[k];
+        nodes[k] = all_nodes[way->order[k]];
         way->order[k] = n_leaves; /* from here on the number as a leaf */
         n_leaves += way->lefts[k] == 0;
     }
-    free(tree->nodes);
     tree->nodes = nodes;
     tree->n_nodes = n;
-    fcg_share((n + LEAVES - 1) / LEAVES, finish_leaves,
-              &(finish){tree, weights, way->order, leaf_size, leaves});
+    finish all = {tree, all_nodes, weights, way->lefts, way->order, leaf_size, leaves};
+    fcg_share((n + LEAVES - 1) / LEAVES, finish_leaves, &all);
+    free(all_nodes);
     return 0;
 }
 
@@ -403,16 +431,17 @@ static int make_room(course *way, int64_t max_nodes) {
     growth *tree = way->tree;
     int64_t n_columns = tree->bins->n_columns, n_slots = MOST_NUMBERS / (tree->n_pairs + 1);
     size_t n_rows = (size_t)tree->bins->n_rows + 1;
-    tree->n_threads = tree->bins->n_rows < 2 * PART ? 1 : fcg_n_threads();
+    tree->n_threads = tree->bins->n_rows < 8 * PART ? 1 : fcg_n_threads();
     tree->n_at_once = 1;
-    int64_t wanted = tree->n_threads == 1 ? 1 : NODES_A_THREAD * tree->n_threads;
+    int64_t wanted = tree->n_threads;
+    if (wanted > 1 && tree->rules->max_leaves == 0) wanted *= NODES_A_THREAD;
     wanted = wanted < MOST_NODES ? wanted : MOST_NODES;
     way->n_slots = n_slots < 1 ? 1 : n_slots < wanted ? n_slots : wanted;
-    /* Of those that are split, at most as many again are split in vain. */
-    size_t n_nodes = (size_t)(2 * max_nodes + 2 * way->n_slots + 2);
+    /* At most as many again are split in vain, and some more. */
+    size_t n_nodes = (size_t)(2 * max_nodes + 2 * VAIN * way->n_slots + 2);
     tree->rows = malloc(n_rows * sizeof(pair));
-    tree->order = calloc(n_rows, sizeof(int32_t));
-    tree->right = malloc(n_rows * sizeof(int32_t));
+    tree->order = malloc(n_rows * sizeof(int32_t));
+    tree->divided = malloc(n_rows * sizeof(int32_t));
     tree->nodes = malloc(n_nodes * sizeof(tree_node));
     way->order = malloc(2 * n_nodes * sizeof(int64_t));
     way->slots = malloc((size_t)way->n_slots * sizeof(slot));
@@ -420,7 +449,7 @@ static int make_room(course *way, int64_t max_nodes) {
     uint64_t *occupied = malloc((size_t)(way->n_slots * 4 * n_columns + 1) * sizeof(uint64_t));
     way->histograms = histograms;
     way->occupied = occupied;
-    if (!tree->rows || !tree->order || !tree->right || !tree->nodes || !way->order ||
+    if (!tree->rows || !tree->order || !tree->divided || !tree->nodes || !way->order ||
         !way->slots || !histograms || !occupied)
         return -1;
     way->lefts = way->order + n_nodes;
@@ -433,7 +462,7 @@ static int make_room(course *way, int64_t max_nodes) {
 
 static void drop_room(course *way) {
     growth *tree = way->tree;
-    free(tree->rows), free(tree->order), free(tree->right), free(tree->nodes);
+    free(tree->rows), free(tree->order), free(tree->divided), free(tree->nodes);
     free(way->order), free(way->slots), free(way->histograms), free(way->occupied);
 }
 

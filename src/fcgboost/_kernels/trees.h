@@ -25,6 +25,7 @@ typedef struct {
     int64_t feature, place, is_missing_left, children; /* left child, or 0 */
     pair *histogram;             /* NULL if it is not kept */
     uint64_t goes_left[4];       /* one bit for each code of the feature's column */
+    int64_t n_threads;           /* that may work on it at once */
 } tree_node;
 
 /* The growth of one tree. */
@@ -36,7 +37,7 @@ typedef struct {
     int64_t n_pairs;     /* the size of a histogram */
     pair *rows;          /* the quantised residual and weight of each row */
     int32_t *order;      /* rows; those of a node are contiguous */
-    int32_t *right;      /* work space for the rows that go right */
+    int32_t *divided;    /* work space for the rows of a node that are divided */
     tree_node *nodes;
     int64_t n_nodes;
     pair *room;          /* for histograms */

@@ -69,11 +69,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="COL",
         help="a column that marks certain labels: 1, true or yes; it is not used as a feature",
     )
-    parser.add_argument(
-        "--groups",
-        metavar="COL",
-        help="a column whose equal rows are judged together; it is not used as a feature",
-    )
     arguments.add_fit(parser)
     arguments.add_seed(parser, "the folds and of the fit")
 
@@ -90,11 +85,11 @@ def run(options: argparse.Namespace) -> None:
         if name in _COLUMNS:
             raise ValueError(f"--keep {name}: the result has a column of that name already.")
     classifier = training.make(FCGBoostClassifier, options)
-    X, y, names, of_rows = _read(options, classifier)
+    X, y, names, trusted = _read(options, classifier)
     training.name_classes(classifier, y)
     set_folds(classifier, X, y)
     try:
-        model, _ = training.train(classifier, X, y, **of_rows)
+        model, _ = training.train(classifier, X, y, trusted=trusted)
     except ColumnError as error:
         raise ValueError(f"{options.data}: {error}") from None
     _write(options, model.audit(X, y), names)
@@ -102,15 +97,15 @@ def run(options: argparse.Namespace) -> None:
 
 def _read(
     options: argparse.Namespace, classifier: FCGBoostClassifier
-) -> tuple[pd.DataFrame, Any, pa.Table, dict[str, Any]]:
-    """Return rows, labels, what names the rows, and which are certain or of a group."""
+) -> tuple[pd.DataFrame, Any, pa.Table, Any]:
+    """Return rows, labels, what names the rows, and which are certain."""
     from fcgboost.cli.inputs import labelled_rows
     from fcgboost.rows import open_rows
 
     import numpy as np  # isort: skip
     import pyarrow as pa  # isort: skip
 
-    aside = [name for name in (options.trusted, options.groups) if name is not None]
+    aside = [] if options.trusted is None else [options.trusted]
     reading = arguments.reading_options(options)
     with open_rows(options.data, format=options.format, **reading) as rows:
         rows.check_columns([*options.keep, *aside])
@@ -130,34 +125,17 @@ def _read(
     if len(lines) == len(cells):
         names["line"] = np.take(lines, positions)
     cells = cells.take(positions)
-    of_rows: dict[str, Any] = {}
-    if options.trusted is not None:
-        marks = _texts(options, cells, options.trusted, positions, _CERTAIN | _UNCERTAIN)
-        of_rows["trusted"] = np.isin(marks, list(_CERTAIN))
-    if options.groups is not None:
-        of_rows["groups"] = np.array(_texts(options, cells, options.groups, positions))
-    return X, y, pa.table({**names, **{name: cells[name] for name in options.keep}}), of_rows
-
-
-def _texts(
-    options: argparse.Namespace,
-    cells: pa.Table,
-    column: str,
-    positions: Any,
-    known: set[str] | None = None,
-) -> list[str]:
-    """Return the cells of a column as texts, which are known words or not empty."""
-    values = ["" if cell is None else str(cell).strip() for cell in cells[column].to_pylist()]
-    for position, value in zip(positions, values, strict=True):
-        where = f"{options.data}, row {position + 1}, column {column!r}"
-        if known is None and not value:
-            raise ValueError(f"{where}: there is no group. Fill it in.")
-        if known is not None and value.lower() not in known:
+    names |= {name: cells[name] for name in options.keep}
+    if options.trusted is None:
+        return X, y, pa.table(names), None
+    marks = [str(mark or "").strip() for mark in cells[options.trusted].to_pylist()]
+    for row, mark in zip(names["row"], marks, strict=True):
+        if mark.lower() not in _CERTAIN | _UNCERTAIN:
             raise ValueError(
-                f"{where}: {value!r} does not say whether the label is certain. Write 1, true or "
-                "yes; or 0, false, no or nothing."
+                f"{options.data}, row {row}, column {options.trusted!r}: {mark!r} does not say "
+                "whether the label is certain. Write 1, true or yes; or 0, false, no or nothing."
             )
-    return values if known is None else [value.lower() for value in values]
+    return X, y, pa.table(names), np.array([mark.lower() in _CERTAIN for mark in marks])
 
 
 def _write(options: argparse.Namespace, audit: Audit, names: pa.Table) -> None:
@@ -205,7 +183,7 @@ def _suspects(audit: Audit, names: pa.Table, top: int) -> pa.Table:
     suspects = audit.suspects[:top]
     judged = audit.to_frame().drop(columns="is_label_issue").iloc[suspects]
     if audit.has_reasons:
-        judged["reasons"] = audit.reasons_of(suspects)
+        judged["reasons"] = audit.reasons(suspects)
     table = names.take(suspects)
     for name, values in judged.items():
         table = table.append_column(name, pa.array(values, from_pandas=True))

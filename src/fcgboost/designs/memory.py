@@ -140,7 +140,7 @@ class MemoryDesign(Design):
     def subsample(self, n: int, key: int) -> MemorySubsample:
         if n >= self.n_rows:
             return MemorySubsample(self, slice(None))
-        return MemorySubsample(self, hashing.order_of(hashing.keyed(self.row_hashes, key))[:n])
+        return MemorySubsample(self, hashing.least(hashing.keyed(self.row_hashes, key), n))
 
     def candidates(self, atoms: Matrix, *, reuse: bool) -> MemoryCandidates:
         return MemoryCandidates(self, atoms, reuse)

@@ -265,7 +265,7 @@ class StepDictionary(NeuronDictionary):
 
         Exactly at a row, rounding would decide the value. So the step is moved by a little more
         than k products and sums can lose, k being the number of non-zero weights, but not by more
-        than a share of what the atom spans: far from zero no row would be left beside it.
+        than a share of what the atom spans: far from zero no row would be left next to it.
         """
         atoms = super().candidates(sample, n, key)
         weights = atoms[:, :-1]

@@ -412,7 +412,8 @@ class TreeGrower(Grower):
         self._rules = self._dictionary.rules(depth, self._unit)
         n_rows, n_columns = self._codes.shape
         n_leaves = max(1, min(n_rows, 2**depth, self._dictionary.max_leaf_nodes or n_rows))
-        n_histograms = max(1, min(1 + n_leaves, _MOST_NUMBERS // max(1, n_columns * N_BINS)))
+        # Threads split about as many nodes in vain, at most.
+        n_histograms = max(1, min(2 * n_leaves, _MOST_NUMBERS // max(1, n_columns * N_BINS)))
         self._histograms = np.empty((n_histograms, n_columns * N_BINS), np.int64)
         n_sets = n_leaves - 1 if self._bins.is_category.any() else 0
         self._nodes = np.empty((2 * n_leaves - 1 + n_sets, FIELDS))

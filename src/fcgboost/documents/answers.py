@@ -43,7 +43,7 @@ def check_answers(
                 if isinstance(family, TreeDictionary):
                     heights[places] = [np.abs(family.leaf_values(row[None])).max() for row in rows]
                 elif isinstance(family, GaussDictionary):
-                    # Where a width has no square, bells have no values.
+                    # Where a width has no square, Gauss atoms have no values.
                     heights[places] += to_numpy(rows[:, -1:])[:, 0] ** -2.0 / _LARGEST
             coef, intercept = _largest(whole, trace)
             sizes = intercept + coef @ heights

@@ -161,7 +161,7 @@ def read_inputs(
     ]
     # Check the length of the output names before making them.
     lengths = [len(column.name) * column.n_outputs for column in made]
-    lengths += [len(pair.name) * pair.n_outputs for pair in pairs]
+    lengths += [len(pair.name) * len(pair.outputs) for pair in pairs]
     if sum(lengths) > _MOST_IN_NAMES:
         refuse(place, "has columns with names that are too long for a model file")
     return Inputs(made, pairs)

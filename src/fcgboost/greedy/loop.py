@@ -11,6 +11,7 @@ import time
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import InitVar, dataclass, field, replace
+from itertools import cycle
 
 import numpy as np
 
@@ -72,6 +73,27 @@ def fit_path(
             )
         path.advance(k)
     return path.traces(), path.status
+
+
+def recorrect(
+    design: Design,
+    targets: Sequence[Array],
+    recipe: Recipe,
+    trace: Trace,
+    validator: StepScore | None = None,
+) -> Trace:
+    """Return a path whose last coefficients minimise the loss of a recipe for the same atoms."""
+    path = _GreedyPath(
+        design,
+        targets,
+        recipe,
+        (),
+        validator,
+        resume=trace,
+    )
+    if path.steps:
+        path.correct_again()
+    return path.trace()
 
 
 def _merged(steps: Sequence[Step], corrected: Sequence[Step]) -> tuple[Step, ...]:
@@ -180,8 +202,11 @@ class _GreedyPath:
 
     def _finish(self) -> None:
         """Correct all coefficients in the last step, unless already done."""
-        if not self.needs_correction:
-            return
+        if self.needs_correction:
+            self.correct_again()
+
+    def correct_again(self) -> None:
+        """Correct all coefficients in the last step."""
         self.steps.pop()
         update = _Update()
         self._correct_outputs(update, dict.fromkeys(range(len(self.outputs))))
@@ -413,8 +438,7 @@ class _GreedyPath:
         ids = hashing.fingerprint(trace.atoms).tolist()
         owners: dict[int, int] = {}
         for step in trace:
-            numbers = enumerate(step.chosen.tolist())
-            owners.update((position, number) for number, position in numbers)
+            owners.update(zip(step.chosen.tolist(), cycle(range(len(self.outputs))), strict=False))
         for position, k in enumerate(trace.entered.tolist()):
             key = self._key(ids[position], owners.get(position, 0))
             self.atoms.add(trace.atoms[position : position + 1], key, k)

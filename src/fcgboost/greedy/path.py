@@ -88,8 +88,20 @@ class Trace(Sequence[Step]):
 
     def after(self, k: int) -> Step | None:
         """Return the last record of the first k steps, if any."""
+        steps = self._first(k)
+        return steps[-1] if steps else None
+
+    def _first(self, k: int) -> tuple[Step, ...]:
         n = bisect_right(self.steps, k, key=lambda step: step.k)
-        return self.steps[n - 1] if n else None
+        return self.steps[:n]
+
+    def truncated(self, k: int) -> Trace:
+        """Return the path of the first k steps."""
+        steps = self._first(k)
+        n_atoms = steps[-1].n_entered if steps else 0
+        atoms = self.atoms[:n_atoms]
+        entered = self.entered[:n_atoms]
+        return replace(self, steps=steps, atoms=atoms, entered=entered)
 
     def in_units(self, shift: float, scale: float) -> Trace:
         """Return the path of shift + scale f for that of f; the objectives stay those of f."""

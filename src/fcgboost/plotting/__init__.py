@@ -24,7 +24,7 @@ Examples
 
 from fcgboost.plotting.boundaries import DecisionBoundaryDisplay
 from fcgboost.plotting.contributions import ContributionDisplay
-from fcgboost.plotting.influence import FeatureInfluenceDisplay
+from fcgboost.plotting.influence import FeatureInfluenceDisplay, SummaryDisplay
 from fcgboost.plotting.margins import MarginDisplay
 from fcgboost.plotting.paths import PathDisplay, path_error
 from fcgboost.plotting.reliability import ReliabilityDisplay
@@ -36,5 +36,6 @@ __all__ = [
     "MarginDisplay",
     "PathDisplay",
     "ReliabilityDisplay",
+    "SummaryDisplay",
     "path_error",
 ]

@@ -197,14 +197,19 @@ def signed(value: float) -> str:
 
 def cells_of(explanation: Explanation, row: int) -> list[str]:
     """Return the values of a row as texts, in the order of the feature names."""
-    names = explanation.feature_names
     cells = _one_row(explanation.data, row)
+    columns = columns_of(cells, explanation.feature_names)
+    return [_text(column[0]) for column in columns]
+
+
+def columns_of(rows: Rows, names: Sequence[str]) -> list[base.Labels]:
+    """Return the columns of rows that were explained, in the order of the feature names."""
     # A frame stays one: its columns are found by name, in whichever order it has them.
-    if not is_frame(cells):
-        cells = to_numpy(cells)
-    columns = open_table(cells, 1).columns
+    if not is_frame(rows):
+        rows = to_numpy(rows)
+    columns = open_table(rows, 1).columns
     by_name = dict(zip(names, columns.values(), strict=False)) | columns
-    return [_text(np.asarray(by_name[name])[0]) for name in names]
+    return [np.asarray(by_name[name]) for name in names]
 
 
 def _one_row(X: Rows, row: int) -> Rows:

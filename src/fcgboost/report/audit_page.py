@@ -85,9 +85,8 @@ def _suspects(audit: Audit, top: int, rows: Mapping[str, ArrayLike] | None) -> l
     if len(suspects) == 0:
         return ["No label is suspicious."]
     frame = audit.to_frame().iloc[suspects]
-    number, *names = [
-        _name_column(name, values, suspects) for name, values in _names(audit, rows).items()
-    ]
+    names_of = {"row": np.arange(1, len(audit.label_quality) + 1), **(rows or {})}
+    number, *names = [_name_column(name, values, suspects) for name, values in names_of.items()]
     columns = [
         number,
         TableColumn.of_texts("label", map(label, frame["given_label"])),
@@ -100,7 +99,7 @@ def _suspects(audit: Audit, top: int, rows: Mapping[str, ArrayLike] | None) -> l
         "label is right."
     ]
     if audit.has_reasons:
-        columns.append(TableColumn.of_texts("reasons", audit.reasons_of(suspects), "text"))
+        columns.append(TableColumn.of_texts("reasons", audit.reasons(suspects), "text"))
         notes.append(
             "Reasons: the columns that speak most against the label, and what each adds to the "
             "decision value of the class that is more likely (Shapley values of models that have "
@@ -113,23 +112,13 @@ def _suspects(audit: Audit, top: int, rows: Mapping[str, ArrayLike] | None) -> l
     return [Table(caption, columns, notes)]
 
 
-def _names(audit: Audit, rows: Mapping[str, ArrayLike] | None) -> Mapping[str, ArrayLike]:
-    """Return what names the rows."""
-    if rows is not None:
-        return rows
-    index = audit.to_frame().index
-    names: dict[str, ArrayLike] = {"row": np.arange(1, len(index) + 1)}
-    if list(index) != list(range(len(index))):
-        names["name"] = index.to_numpy()
-    return names
-
-
 def _name_column(name: str, values: ArrayLike, rows: Codes) -> TableColumn:
-    names = np.asarray(values)
+    names = np.asarray(values)[rows]
+    title = shortened(name, _LONGEST_NAME)
     if names.dtype.kind in "iu":
-        return TableColumn.of_numbers(shortened(name, _LONGEST_NAME), names[rows], count)
-    texts = ["" if cell is None else shortened(str(cell), _LONGEST_NAME) for cell in names[rows]]
-    return TableColumn.of_texts(shortened(name, _LONGEST_NAME), texts)
+        return TableColumn.of_numbers(title, names, count)
+    texts = ["" if cell is None else shortened(str(cell), _LONGEST_NAME) for cell in names]
+    return TableColumn.of_texts(title, texts)
 
 
 def _class_table(audit: Audit) -> Table:

@@ -245,35 +245,21 @@ def numbers_in(
     if isinstance(column, Cells) or (column.dtype.kind == "M" and unit != "days"):
         column = factorize(column)
         parsed = [number_of(cell, unit, style) for cell in column.distinct]
-        is_bad = [number is None and not takes_strays for number in parsed]
-        problem = "is not a date" if unit == "days" else "is not a number"
-        _refuse(
-            np.array(is_bad, dtype=bool)[column.codes],
-            name,
-            column,
-            problem,
-        )
-        numbers = np.array(parsed, dtype=np.float64)[column.codes]
+        stray = np.nan if takes_strays else np.inf
+        known = [stray if number is None else number for number in parsed]
+        numbers = np.array(known, dtype=np.float64)[column.codes]
     else:
         numbers = _in_days(column) if column.dtype.kind in "mM" else column.astype(np.float64)
-    _refuse(
-        np.isinf(numbers),
-        name,
-        column,
-        "is infinite",
-    )
-    return numbers
-
-
-def _refuse(
-    is_bad: NDArray[np.bool_], name: str, column: NDArray[np.generic] | Cells, problem: str
-) -> None:
-    """Raise an error that names the first bad cell, if there is one."""
+    is_bad = np.isinf(numbers)
     if is_bad.any():
         row = int(np.argmax(is_bad))
         cell = column.distinct[column.codes[row]] if isinstance(column, Cells) else column[row]
         cell = cell.item() if isinstance(cell, np.generic) else cell
-        raise CellError(name, row, f"{cell!r} {problem}.")
+        problem = "infinite"
+        if number_of(cell, unit, style) is None:
+            problem = "not a date" if unit == "days" else "not a number"
+        raise CellError(name, row, f"{cell!r} is {problem}.")
+    return numbers
 
 
 def number_of(cell: Any, unit: str, style: Style = "") -> float | None:

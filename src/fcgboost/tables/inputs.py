@@ -1,8 +1,8 @@
 """The inputs of atoms, derived from the columns of a table.
 
 Families that take missing values and categories, such as trees, see them as they are. The others
-see numbers: gaps filled and marked, few levels one-hot encoded, many levels target encoded.
-Training rows are encoded out of fold, so that no row sees its own target.
+see numbers: gaps filled and marked, few levels one-hot encoded, many levels target encoded: of
+training rows out of fold, so that no row sees its own target.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from fcgboost.tables.columns import (
     level_codes,
 )
 from fcgboost.tables.learning import Audience, NumberFacts, number_outputs
-from fcgboost.tables.levels import LabelFacts, LevelFacts, LevelSums, PairFacts
+from fcgboost.tables.levels import LEAST_GAIN, LevelFacts, LevelSums, PairFacts
 from fcgboost.tables.pairs import Pair, choose_pairs
 
 # Levels with fewer rows are pooled for trees: sets of many levels would learn them by heart. If
@@ -71,7 +71,7 @@ class Inputs:
         self._order = np.argsort(views, kind="stable")
         #: The output of a column or a pair that every input is.
         self.outputs = [outputs[i] for i in self._order]
-        n_outputs = [origin.n_outputs for origin in self.origins]
+        n_outputs = [len(origin.outputs) for origin in self.origins]
         #: What every input is made of: a column or, beyond them, a pair.
         self.sources = np.repeat(np.arange(len(self.origins)), n_outputs)[self._order]
         n_smooth = views.count(0)
@@ -124,33 +124,21 @@ class Inputs:
     def encode(self, X: Rows) -> Rows:
         """Return the inputs of rows that were read."""
         X = np.asarray(to_numpy(X), dtype=np.float64)
-        Z = np.empty((len(X), self.n_inputs))
-        positions = iter(np.argsort(self._order))
         encoded = [column.encode(X[:, j]) for j, column in enumerate(self.columns)]
         encoded += [pair.encode(X) for pair in self.pairs]
-        for values in chain.from_iterable(encoded):
-            Z[:, next(positions)] = values
-        return Z
+        outputs = list(chain.from_iterable(encoded))
+        return np.column_stack([outputs[i] for i in self._order])
 
     def encode_training(
-        self, X: Array, row_hashes: hashing.Hashes, facts: Mapping[int, LabelFacts]
+        self, X: Array, row_hashes: hashing.Hashes, facts: Mapping[int, LevelFacts]
     ) -> Array:
-        """Return the inputs of training rows, with statistics of other rows."""
+        """Return the inputs of training rows, with statistics of levels by other rows."""
         Z: Array = self.encode(X)
         are_shares = np.array([_is_statistic(output) for output in self.outputs])
         for j, fact in facts.items():
-            origin = self.origins[j]
-            if isinstance(origin, Pair):
-                codes = origin.codes(X)
-            else:
-                codes = level_codes(X[:, j], len(fact.counts) - 1)
+            codes = level_codes(X[:, j], len(fact.counts) - 1)
             Z[:, are_shares & (self.sources == j)] = fact.out_of_fold(codes, row_hashes)
         return Z
-
-    def used(self, facts: Sequence[Any]) -> dict[int, LabelFacts]:
-        """Return the facts that the encoding of training rows needs, by column or pair."""
-        pairs = zip(self.sources.tolist(), self.outputs, strict=True)
-        return {j: facts[j] for j, output in pairs if _is_statistic(output)}
 
 
 def _is_statistic(output: NumberOutput | LevelOutput) -> bool:
@@ -207,8 +195,7 @@ def facts_of(
     facts: list[Facts] = []
     for j, origin in enumerate(origins):
         if isinstance(origin, Pair):
-            codes = origin.codes(rows.X)
-            facts.append(PairFacts.of(origin.sizes, codes, rows, sums_of))
+            facts.append(PairFacts.of(origin.sizes, origin.codes(rows.X), rows, sums_of))
         elif isinstance(origin, CategoryColumn):
             codes = level_codes(rows.X[:, j], len(origin.levels))
             facts.append(LevelFacts.of((len(origin.levels) + 1,), codes, rows, sums_of))
@@ -224,44 +211,36 @@ def learn_inputs(
     ask: Callable[[Sequence[Column | Pair]], Sequence[Any]],
     sample: Array,
     statistics: Sequence[str],
-) -> tuple[Inputs, dict[int, LabelFacts]]:
+) -> tuple[Inputs, dict[int, LevelFacts]]:
     """Return what columns become for the families of a dictionary; a sample gives medians.
 
     `ask` returns the facts of columns, or of pairs, and `statistics` names what they tell. Those
     that the encoding of training rows needs are returned as well.
     """
     audience = audience_of(dictionary)
-    learned: list[Column] = []
-    facts = list(ask(columns))
-    for j, (column, fact) in enumerate(zip(columns, facts, strict=True)):
-        if isinstance(column, CategoryColumn):
-            column = replace(column, outputs=_level_outputs(fact, statistics, audience))
-        elif isinstance(column, NumberColumn):
-            column = replace(column, outputs=number_outputs(fact, sample[:, j], audience))
-        learned.append(column)
-    without = list(map(_without_priors, learned))
-    if any(column.n_outputs for column in without):
-        learned = without
-    if not any(column.n_outputs for column in learned):
+    facts = ask(columns)
+    for least_gain in (LEAST_GAIN, -np.inf):
+        learned: list[Column] = []
+        for column, fact, values in zip(columns, facts, sample.T, strict=True):
+            if isinstance(column, CategoryColumn):
+                outputs = _level_outputs(fact, statistics, audience, least_gain)
+                column = replace(column, outputs=outputs)
+            elif isinstance(column, NumberColumn):
+                column = replace(column, outputs=number_outputs(fact, values, audience))
+            learned.append(column)
+        # Statistics that tell nothing are better than no inputs.
+        if any(column.n_outputs for column in learned):
+            break
+    else:
         raise ValueError("X has no usable column: all are constant, empty or unique identifiers.")
-    pairs = []
-    for pair, fact in choose_pairs(learned, ask):
-        pairs.append(replace(pair, outputs=tuple(_share_outputs(fact, statistics))))
-        facts.append(fact)
-    inputs = Inputs(learned, pairs)
-    return inputs, inputs.used(facts)
-
-
-def _without_priors(column: Column) -> Column:
-    """Drop the shares of a column if they are the same for all levels."""
-    shares = [
-        output.numbers
-        for output in column.outputs
-        if isinstance(output, LevelOutput) and _is_statistic(output)
+    pairs = [
+        replace(pair, outputs=tuple(_share_outputs(fact, statistics)))
+        for pair, fact in choose_pairs(learned, ask)
     ]
-    if not shares or any(min(numbers) < max(numbers) for numbers in shares):
-        return column
-    return replace(column, outputs=column.outputs[len(shares) :])  # type: ignore[call-arg]
+    used = {
+        j: facts[j] for j, column in enumerate(learned) if any(map(_is_statistic, column.outputs))
+    }
+    return Inputs(learned, pairs), used
 
 
 def are_plain(columns: Sequence[Column]) -> bool:
@@ -282,11 +261,14 @@ def median_rows(X: Array) -> Array:
     first, others = np.split(X, [n_median_rows(X.shape[1])])
     is_empty = np.isnan(first).all(axis=0)
     others = others[~np.isnan(others[:, is_empty]).all(axis=1)]
-    return np.vstack([first, np.where(is_empty, others, np.nan)]) if len(others) else first
+    return np.vstack([first, np.where(is_empty, others, np.nan)])
 
 
 def _level_outputs(
-    facts: LevelFacts, statistics: Sequence[str], audience: Audience
+    facts: LevelFacts,
+    statistics: Sequence[str],
+    audience: Audience,
+    least_gain: float,
 ) -> tuple[LevelOutput, ...]:
     """Return codes of levels, marks for few of them, or statistics."""
     counts = facts.counts[:-1]
@@ -298,7 +280,7 @@ def _level_outputs(
     is_few = len(present) <= FEW_LEVELS
     outputs = []
     if not is_few:
-        outputs = _share_outputs(facts, statistics)
+        outputs = _share_outputs(facts, statistics) if facts.gain() >= least_gain else []
     elif audience.smooth:
         # Of two levels, one mark tells them apart.
         marked = present if len(present) + has_gaps > 2 else present[1:]
@@ -324,9 +306,7 @@ def _share_outputs(facts: LabelFacts, statistics: Sequence[str]) -> list[LevelOu
 
 def _codes(counts: Array, least: float) -> tuple[float, ...]:
     """Return numbers of levels, frequent ones first; rare ones share the last, gaps have -1."""
-    order = np.argsort(-counts, kind="stable")
-    is_frequent = counts[order] >= least
-    numbers = np.where(is_frequent, np.arange(len(order)), is_frequent.sum()).astype(np.float64)
-    codes = np.full(len(counts) + 1, -1.0)
-    codes[order] = np.where(counts[order] > 0.0, numbers, -1.0)
-    return tuple(codes.tolist())
+    ranks = np.argsort(np.argsort(-counts, kind="stable"))
+    codes = np.minimum(ranks, np.count_nonzero(counts >= least)).astype(np.float64)
+    codes[counts == 0.0] = -1.0
+    return (*codes.tolist(), -1.0)

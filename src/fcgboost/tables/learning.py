@@ -155,11 +155,8 @@ class LearnedColumn(NamedTuple):
     findings: list[Finding]
 
 
-class ChosenColumn(NamedTuple):
-    """How a column is read, and what users should know."""
-
-    column: Column
-    findings: list[Finding]
+#: How a column is read, and what users should know.
+ChosenColumn = tuple[Column, list[Finding]]
 
 
 def learn_column(
@@ -182,8 +179,7 @@ def learn_column(
     except cells.SeveralValuesError:
         if "list" not in leaves_out:
             raise
-        column = SkippedColumn(name, REASONS["list"])
-        return LearnedColumn(column, column.read(raw), [])
+        return _left_out(name, raw, "list")
     findings: list[Finding] = []
     if wanted == "category" or isinstance(values, Cells):
         with cells.reading(name):
@@ -205,8 +201,7 @@ def learn_column(
         # Large whole numbers are distinct before they are floats.
         looks = row_number(numbers if isinstance(values, Cells) else values)
     if looks == "counts" and "row number" in leaves_out:
-        column = SkippedColumn(name, REASONS["row number"])
-        return LearnedColumn(column, column.read(raw), [])
+        return _left_out(name, raw, "row number")
     if looks:
         text = f"{name!r} looks like a row number: drop it if it is one."
         findings.append(Finding("row number", text, (name,)))
@@ -214,6 +209,11 @@ def learn_column(
     if not isinstance(column, SkippedColumn) and len(numbers) > 0 and np.isnan(numbers).all():
         column = SkippedColumn(name)
     return LearnedColumn(column, numbers, findings)
+
+
+def _left_out(name: str, raw: ColumnLike, kind: str) -> LearnedColumn:
+    column = SkippedColumn(name, REASONS[kind])
+    return LearnedColumn(column, column.read(raw), [])
 
 
 def choose_column(
@@ -226,14 +226,13 @@ def choose_column(
 ) -> ChosenColumn:
     """Decide how a column with these levels is read, as `learn_column` does."""
     if not levels.units:
-        return ChosenColumn(SkippedColumn(name), [])
+        return SkippedColumn(name), []
     category = CategoryColumn(name, tuple(sorted(levels.counts)))
     if wanted == "category":
         return _as_category(category, levels, leaves_out)
     if levels.units in ({"number"}, {"days"}):
         unit: Unit = "days" if "days" in levels.units else "number"
-        column = NumberColumn(name, unit=unit, stray_text=stray_text)
-        return ChosenColumn(column, [])
+        return NumberColumn(name, unit=unit, stray_text=stray_text), []
     readings = [way[0] for way in levels.readings(dayfirst)]
     if len(readings) == 1:
         return _numbers_in_text(
@@ -248,9 +247,9 @@ def choose_column(
             f"Column {name!r} holds text, such as {text!r}, and is not among categorical_features: "
             "list it there, use categorical_features='from_dtype', or leave the column out."
         )
-    chosen = _as_category(category, levels, leaves_out)
+    column, findings = _as_category(category, levels, leaves_out)
     notes = _describe_doubt(name, levels, readings) or _describe_looks(name, levels)
-    return ChosenColumn(chosen.column, chosen.findings + notes)
+    return column, findings + notes
 
 
 def _as_category(
@@ -262,11 +261,11 @@ def _as_category(
     name = category.name
     kind = "text" if levels.are_text else "id"
     if kind in leaves_out and levels.are_distinct:
-        return ChosenColumn(SkippedColumn(name, REASONS[kind]), [])
+        return SkippedColumn(name, REASONS[kind]), []
     if levels.are_text:
         note = f"{name!r} is read as a category, but it is text. {MAKE_NUMBERS}"
-        return ChosenColumn(category, [Finding("text", note, (name,))])
-    return ChosenColumn(category, find_alike(category.levels, name))
+        return category, [Finding("text", note, (name,))]
+    return category, find_alike(category.levels, name)
 
 
 def _numbers_in_text(
@@ -298,7 +297,7 @@ def _numbers_in_text(
         style=style,
         stray_text=stray_text,
     )
-    return ChosenColumn(column, findings)
+    return column, findings
 
 
 def wanted_kinds(setting: object, names: list[str], has_names: bool) -> list[Wanted]:
@@ -345,29 +344,36 @@ def unit_of_dtype(dtype: object) -> Unit | None:
     return "number" if kind in kinds else None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class NumberFacts:
     """What determines the outputs of a column of numbers; facts of parts of the rows add up."""
 
     has_gaps: bool
     has_numbers: bool
     #: The least and the largest value of every part of a date.
-    ends: tuple[tuple[float, float], ...]
+    least: Array
+    largest: Array
 
     @classmethod
     def of(cls, numbers: Array, unit: str) -> NumberFacts:
         """Collect the facts about numbers."""
         present = numbers[~np.isnan(numbers)]
         parts = [part_of_date(part, present) for part in (PARTS if unit == "days" else ())]
-        ends = [(values.min(initial=np.inf), values.max(initial=-np.inf)) for values in parts]
-        return cls(len(present) < len(numbers), len(present) > 0, tuple(ends))
+        return cls(
+            len(present) < len(numbers),
+            len(present) > 0,
+            least=np.array([values.min(initial=np.inf) for values in parts]),
+            largest=np.array([values.max(initial=-np.inf) for values in parts]),
+        )
 
     def __add__(self, other: NumberFacts) -> NumberFacts:
         """Return the facts of both."""
-        pairs = zip(self.ends, other.ends, strict=True)
-        ends = tuple((min(a[0], b[0]), max(a[1], b[1])) for a, b in pairs)
-        has_numbers = self.has_numbers or other.has_numbers
-        return NumberFacts(self.has_gaps or other.has_gaps, has_numbers, ends)
+        return NumberFacts(
+            self.has_gaps or other.has_gaps,
+            self.has_numbers or other.has_numbers,
+            least=np.minimum(self.least, other.least),
+            largest=np.maximum(self.largest, other.largest),
+        )
 
 
 class Audience(NamedTuple):
@@ -403,8 +409,8 @@ def number_outputs(
         outputs.append(NumberOutput("missing", view=audience.view))
         if audience.trees:
             outputs.append(NumberOutput(view="trees"))
-    for part, (low, high) in zip(PARTS, facts.ends, strict=False):
-        if low < high:
+    for part, varies in zip(PARTS, facts.least < facts.largest, strict=False):
+        if varies:
             fill = _median(part_of_date(part, present)) if audience.smooth else None
             outputs.append(NumberOutput(part, fill))  # type: ignore[arg-type]
     return tuple(outputs)
@@ -425,10 +431,8 @@ def row_number(values: NDArray[Any]) -> Literal["", "counts", "ordered"]:
         return ""
     if not (np.isfinite(values) & (values == np.floor(values))).all():
         return ""
-    low = int(values.min())
-    if n - 1 <= int(values.max()) - low < 2 * n:
-        counts = np.bincount((values - values.dtype.type(low)).astype(np.int64))
-        return "counts" if counts.max() == 1 else ""
+    if n - 1 <= int(values.max()) - int(values.min()) < 2 * n:
+        return "counts" if len(np.unique(values)) == n else ""
     is_rising = (values[1:] > values[:-1]).all()
     is_falling = (values[1:] < values[:-1]).all()
     return "ordered" if is_rising or is_falling else ""

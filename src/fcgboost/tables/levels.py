@@ -13,12 +13,16 @@ from fcgboost import hashing
 from fcgboost.arrays import Codes, Target
 from fcgboost.tables.cells import Array
 
-# Target statistics are out of fold: the number of folds, and the key of their draw.
+# The number of folds out of which levels of training rows are encoded, and gains are measured; and
+# the key of their draw. Pairs are encoded by all rows: their levels are few, and trees recognise
+# folds by values that differ.
 _N_FOLDS = 5
 _KEY = 19
 # The effects of both levels of pairs are fitted in turn, so often; so many rows draw them to zero.
 _N_SWEEPS = 4
 _RIDGE = 10.0
+#: Statistics enter if they explain at least so much out of fold, in units of chance.
+LEAST_GAIN = 12.0
 
 
 #: Adds up targets by bin, given the bins, their number, the targets and the weights.
@@ -74,15 +78,15 @@ class LabelFacts(ABC):
     def shares(self) -> Array:
         """Return what each code tells of the classes but the first: (n_codes, n_classes - 1)."""
 
-    def out_of_fold(self, codes: Codes, row_hashes: hashing.Hashes) -> Array:
-        """Return what the codes of rows tell, by the rows of all other folds."""
-        others = self._shares_by(self._others)
-        by_code = others.reshape(-1, *others.shape[-2:])
-        return np.asarray(by_code[codes, _folds(row_hashes)])
-
-    @abstractmethod
-    def _shares_by(self, sums: Array) -> Array:
-        """Return what levels tell by some of the rows."""
+    def gain(self) -> float:
+        """Return how many squares the codes explain out of fold, in units of chance."""
+        sizes = self.sums.sum(axis=-1, keepdims=True)
+        effects = self._effects(self._others)
+        gaps = self.sums - sizes * self._expected(self._others)
+        explained = 2.0 * gaps * effects - sizes * effects**2
+        within = np.maximum(self._within, 1e-300)
+        by_class = explained.sum(axis=tuple(range(sizes.ndim - 1))) / within
+        return float(by_class[1:].max())
 
     @property
     def _others(self) -> Array:
@@ -136,12 +140,14 @@ class LevelFacts(LabelFacts):
     """Facts of one column: all levels are expected to have the shares of all rows."""
 
     def shares(self) -> Array:
-        shares = self._shares_by(self.sums.sum(axis=-2))
+        shares = self._prior + self._effects(self.sums.sum(axis=-2))
         # A level that no row has counts as missing.
-        return np.where(self.counts[:, None] > 0.0, shares, shares[-1])
+        return np.where(self.counts[:, None] > 0.0, shares, shares[-1])[:, 1:]
 
-    def _shares_by(self, sums: Array) -> Array:
-        return np.asarray(self._prior + self._effects(sums))[..., 1:]
+    def out_of_fold(self, codes: Codes, row_hashes: hashing.Hashes) -> Array:
+        """Return what the levels of rows tell, by the rows of all other folds."""
+        shares = self._prior + self._effects(self._others)
+        return np.asarray(shares[codes, _folds(row_hashes), 1:])
 
     def _expected(self, sums: Array) -> Array:
         return self._prior
@@ -157,11 +163,8 @@ class PairFacts(LabelFacts):
     """
 
     def shares(self) -> Array:
-        shares = self._shares_by(self.sums.sum(axis=-2))
-        return shares.reshape(-1, shares.shape[-1])
-
-    def _shares_by(self, sums: Array) -> Array:
-        return self._effects(sums)[..., 1:]
+        effects = self._effects(self.sums.sum(axis=-2))[..., 1:]
+        return effects.reshape(-1, effects.shape[-1])
 
     def _expected(self, sums: Array) -> Array:
         sizes = sums.sum(axis=-1, keepdims=True)
@@ -174,14 +177,6 @@ class PairFacts(LabelFacts):
 
     def _n_expected(self, counts: Array) -> int:
         return int(sum(np.count_nonzero(counts.sum(axis=axis)) for axis in (0, 1))) - 1
-
-    def gain(self) -> float:
-        """Return how many squares the combinations explain out of fold, in units of chance."""
-        sizes = self.sums.sum(axis=-1, keepdims=True)
-        effects = self._effects(self._others)
-        gaps = self.sums - sizes * self._expected(self._others)
-        explained = (2.0 * gaps * effects - sizes * effects**2).sum(axis=(0, 1, 2))
-        return float((explained / np.maximum(self._within, 1e-300))[1:].mean())
 
 
 def _means(gaps: Array, sizes: Array, axis: int) -> Array:

@@ -55,10 +55,9 @@ def is_table(X: Rows) -> bool:
     """Return whether X has columns other than plain NumPy numbers."""
     if not is_frame(X):
         return getattr(getattr(X, "dtype", None), "kind", "f") in "OSUMmT"
-    dtypes = list(getattr(X, "dtypes", [None]))
     if not hasattr(X, "iloc") or not X.columns.is_unique:  # only pandas' frames have positions
         return True
-    return not all(isinstance(dtype, np.dtype) and dtype.kind in "biuf" for dtype in dtypes)
+    return not all(isinstance(dtype, np.dtype) and dtype.kind in "biuf" for dtype in X.dtypes)
 
 
 def is_frame(X: Rows) -> bool:

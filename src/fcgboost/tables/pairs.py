@@ -16,13 +16,10 @@ from fcgboost.tables.columns import (
     LevelOutput,
     level_codes,
 )
-from fcgboost.tables.levels import PairFacts
+from fcgboost.tables.levels import LEAST_GAIN, PairFacts
 
-# All pairs that are tried have at most so many combinations; those with the fewest come first.
-_MOST_COMBINATIONS = 1 << 14
-# Those that explain most are kept: at most so many, and at least so much, in units of chance.
-_MOST_PAIRS = 6
-_LEAST_GAIN = 12.0
+# So many pairs are tried, those with the fewest combinations first.
+_MOST_TRIED = 256
 
 
 @dataclass(frozen=True)
@@ -62,10 +59,6 @@ class Pair:
     def n_combinations(self) -> int:
         return self.sizes[0] * self.sizes[1]
 
-    @property
-    def n_outputs(self) -> int:
-        return len(self.outputs)
-
     def output_names(self) -> tuple[str, ...]:
         """Return the names of the numeric columns it becomes."""
         return tuple(f"{output.part} beyond {self.name}" for output in self.outputs)
@@ -87,7 +80,10 @@ def choose_pairs(
     columns: Sequence[Column],
     facts_of: Callable[[Sequence[Pair]], Iterable[PairFacts]],
 ) -> list[tuple[Pair, PairFacts]]:
-    """Return the pairs of columns with few levels that tell most beyond both columns."""
+    """Return the pairs of columns with few levels that tell most beyond both columns.
+
+    A column is in one pair at most: further ones mostly tell the same.
+    """
     used = [
         j
         for j, column in enumerate(columns)
@@ -97,11 +93,15 @@ def choose_pairs(
     ]
     pairs = [Pair.of(columns, first, second) for first, second in combinations(used, 2)]
     pairs.sort(key=lambda pair: pair.n_combinations)
-    totals = np.cumsum([pair.n_combinations for pair in pairs])
-    tried = pairs[: int(np.searchsorted(totals, _MOST_COMBINATIONS, side="right"))]
+    tried = pairs[:_MOST_TRIED]
     if not tried:
         return []
-    facts = list(facts_of(tried))
-    gains = np.array([fact.gain() for fact in facts])
-    order = np.argsort(-gains, kind="stable")[:_MOST_PAIRS]
-    return [(tried[i], facts[i]) for i in order if gains[i] >= _LEAST_GAIN]
+    ranked = [(fact.gain(), pair, fact) for pair, fact in zip(tried, facts_of(tried), strict=True)]
+    ranked.sort(key=lambda entry: -entry[0])
+    chosen: list[tuple[Pair, PairFacts]] = []
+    paired: set[int] = set()
+    for gain, pair, fact in ranked:
+        if gain >= LEAST_GAIN and paired.isdisjoint(pair.columns):
+            paired.update(pair.columns)
+            chosen.append((pair, fact))
+    return chosen

@@ -16,8 +16,10 @@ import sklearn
 from scipy.optimize import minimize_scalar
 
 from fcgboost import hashing, threads
-from fcgboost.arrays import Array
+from fcgboost.arrays import Array, Flags
 from fcgboost.calibration import HeldOut
+from fcgboost.greedy.loop import recorrect
+from fcgboost.losses import Loss
 from fcgboost.members import Member, of_fold
 from fcgboost.stopping import Status
 from fcgboost.training.fit import Fit
@@ -69,8 +71,8 @@ class _Round:
     held_out: Sequence[HeldOut]
 
     @classmethod
-    def of(cls, trials: Sequence[Trial], rows: FitRows) -> _Round:
-        best = choose(trials)
+    def of(cls, trials: Sequence[Trial], rows: FitRows, best: Best | None = None) -> _Round:
+        best = best or choose(trials)
         members = []
         held_out = []
         for trial, k in zip(trials, best.steps, strict=True):
@@ -107,6 +109,34 @@ class _Paths:
             if settings.tunes_steps and settings.is_preset:
                 fit = replace(fit, patience=fit.patience or max(_PATIENCE, fit.k0))
             return fit.run(self.schedule)
+
+    def with_tail(self, chosen: _Round, kind: int, tail: Loss) -> _Round:
+        """Return the same atoms of a kind with coefficients that minimise another loss."""
+        settings = replace(chosen.settings, loss=tail)
+        best = chosen.best
+
+        def corrected(split: int) -> Trial:
+            trial = chosen.trials[split]
+            l2 = trial.ridges[best.ridge]
+            with sklearn.config_context(**self.config):
+                fit = self.path((split, kind))
+                layout = fit.layout
+                trace = recorrect(
+                    layout.design,
+                    layout.targets,
+                    replace(fit.recipe, loss=tail, l2=l2),
+                    trial.traces[best.ridge].truncated(best.steps[split]),
+                    layout.validator and layout.validator.fresh(),
+                )
+            return replace(trial, settings=settings, ridges=[l2], traces=[trace])
+
+        trials = threads.each(
+            corrected,
+            range(len(chosen.trials)),
+            settings.n_threads,
+            self.schedule.n_at_once,
+        )
+        return _Round.of(trials, self.rows, best._replace(ridge=0))
 
     def path(self, place: tuple[int, int]) -> Fit:
         """Return the path of one kind on one split, before ridges are compared."""
@@ -183,7 +213,17 @@ def cross_fit(
     results = results_table([trials[kind] for kind in (*running, *given_up)])
     rounds = [_Round.of(trials[kind], rows) for kind in running]
     if kinds[0].is_ensemble:
-        return _average(rounds, rows.task, results)
+        usual = _average(rounds, rows.task, results)
+        tail = rounds[0].settings.tail
+        # Time may have ended before the last splits.
+        if tail is None or len(rounds[0].trials) < n_paths_of(rounds[0].settings, rows):
+            return usual
+        bent = _average(
+            [paths.with_tail(rounds[0], running[0], tail), *rounds[1:]],
+            replace(rows.task, loss=tail),
+            results,
+        )
+        return bent if _has_fewer_errors(bent.held_out, usual.held_out) else usual
     best = min(rounds, key=lambda part: rows.task.risk(part.held_out))
     if not rows.n_splits:
         return _average([best], rows.task, results)
@@ -312,3 +352,21 @@ def _blended(rounds: Sequence[_Round], weights: Sequence[float]) -> list[HeldOut
         decisions = [w * part.decision for w, part in zip(weights, parts, strict=True)]
         blended.append(parts[0]._replace(decision=np.add.reduce(decisions)))
     return blended
+
+
+def _has_fewer_errors(held_out: Sequence[HeldOut], others: Sequence[HeldOut]) -> bool:
+    """Return whether decision values predict more labels than others, by a standard error."""
+    gain = 0.0
+    variance = 0.0
+    for part, other in zip(held_out, others, strict=True):
+        gains = _is_right(part).astype(float) - _is_right(other)
+        gain += part.weights @ gains
+        variance += part.weights @ gains**2
+    return bool(gain > np.sqrt(variance))
+
+
+def _is_right(part: HeldOut) -> Flags:
+    """Return whether each row has the predicted class."""
+    decision = part.decision
+    predicted = decision.argmax(axis=1) if decision.shape[1] > 1 else decision[:, 0] > 0.0
+    return np.asarray(predicted == part.target)

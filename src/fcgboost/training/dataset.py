@@ -76,7 +76,7 @@ class DataSet:
         the weight 2.
         """
         order = hashing.order_of(self.row_hashes)
-        row_hashes = self.row_hashes[order]
+        row_hashes = _kernels.take_rows(self.row_hashes, order)
         is_first = np.append(True, row_hashes[1:] != row_hashes[:-1])
         # Few fingerprints repeat; only those rows are compared, and sorted by target and weight.
         again = np.flatnonzero(~is_first)
@@ -85,7 +85,7 @@ class DataSet:
         order[tied] = rows[np.lexsort((self.weights[rows], self.target[rows], row_hashes[tied]))]
         is_first[again] = ~self._equal(order[again], order[again - 1])
         starts = np.flatnonzero(is_first)
-        weights = np.add.reduceat(self.weights[order], starts)
+        weights = np.add.reduceat(_kernels.take_rows(self.weights, order), starts)
         positions = np.empty_like(order)
         positions[order] = np.cumsum(is_first) - 1
         return replace(
@@ -108,11 +108,12 @@ class DataSet:
 
     def _rows(self, at: Codes) -> DataSet:
         """Return some rows, without the original ones."""
+        take = _kernels.take_rows
         return DataSet(
-            X=self.X[at] if is_sparse(self.X) else _kernels.take_rows(self.X, at),
-            target=self.target[at],
-            weights=self.weights[at],
-            row_hashes=self.row_hashes[at],
+            X=self.X[at] if is_sparse(self.X) else take(self.X, at),
+            target=take(self.target, at),
+            weights=take(self.weights, at),
+            row_hashes=take(self.row_hashes, at),
         )
 
     def take(self, mask: Flags) -> DataSet:
@@ -125,7 +126,7 @@ class DataSet:
 
     def drawn(self, n: int) -> DataSet:
         """Return n rows in a random order that depends on their values alone."""
-        return self._rows(hashing.order_of(hashing.keyed(self.row_hashes, 0))[:n])
+        return self._rows(hashing.least(hashing.keyed(self.row_hashes, 0), n))
 
     def within(self, limits: Limits | None) -> DataSet:
         """Return the rows clipped to limits; their fingerprints stay those of the raw rows."""
@@ -328,13 +329,13 @@ def held_out_rows(data: DataSet, fraction: float, key: int) -> Flags:
     weights = counts_of(data.weights)
     order = hashing.order_of(hashes)
     is_held_out = np.zeros(len(hashes), dtype=bool)
-    strata = data.strata[order]
+    strata = _kernels.take_rows(data.strata, order)
     for stratum in np.flatnonzero(np.bincount(strata)):
         rows = order[np.flatnonzero(strata == stratum)]
-        ordered = hashes[rows]
+        ordered = _kernels.take_rows(hashes, rows)
         is_first = np.append(True, ordered[1:] != ordered[:-1])
         starts = np.append(np.flatnonzero(is_first), len(rows))
-        sizes = np.cumsum(np.add.reduceat(weights[rows], starts[:-1]))
+        sizes = np.cumsum(np.add.reduceat(_kernels.take_rows(weights, rows), starts[:-1]))
         n_taken = 1 + int(np.searchsorted(sizes[:-1], fraction * sizes[-1]))
         is_held_out[rows[: starts[min(n_taken, len(sizes) - 1)]]] = True
     return is_held_out

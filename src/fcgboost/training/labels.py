@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import column_or_1d
 
 from fcgboost import hashing
-from fcgboost.arrays import Array, Codes, Flags, Labels, Matrix
+from fcgboost.arrays import Array, Codes, Flags, Labels
 from fcgboost.checks import to_host
 from fcgboost.label_noise import LabelNoise, estimate_noise, true_probabilities
 from fcgboost.training.dataset import Data
@@ -111,7 +111,7 @@ class GivenLabels:
             noise=noise,
             folds=folds,
             are_members=are_members,
-            digests=hashes ^ hashing.mix((self.codes + 1).astype(np.uint64)),
+            digests=digests_of(hashes, self.codes),
         )
 
 
@@ -122,6 +122,6 @@ def codes_among(y: Labels, classes: Sequence[object]) -> Codes:
     return np.array([code_of.get(label, -1) for label in labels], dtype=np.intp)
 
 
-def digests_of(X: Matrix, codes: Codes) -> hashing.Hashes:
-    """Return what tells checked rows and labels from others."""
-    return np.asarray(hashing.fingerprint(X) ^ hashing.mix((codes + 1).astype(np.uint64)))
+def digests_of(row_hashes: hashing.Hashes, codes: Codes) -> hashing.Hashes:
+    """Return what tells rows and labels from others."""
+    return np.asarray(row_hashes ^ hashing.mix((codes + 1).astype(np.uint64)))

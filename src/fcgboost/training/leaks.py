@@ -38,7 +38,8 @@ def find_leaks(
     Few rows are looked at, so that this takes a small share of a fit.
     """
     # In a random order: in that of a sorted file, equal values would have one label each.
-    rows = np.random.default_rng(0).permutation(len(codes))[:_N_JUDGED]
+    n_judged = min(len(codes), _N_JUDGED)
+    rows = np.random.default_rng(0).choice(len(codes), n_judged, replace=False)
     counts = np.bincount(codes[rows])
     rows = rows[counts[codes[rows]] >= _LEAST_OF_CLASS]
     classes, codes = np.unique(codes[rows], return_inverse=True)

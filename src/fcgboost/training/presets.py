@@ -19,6 +19,7 @@ from fcgboost.dictionaries import (
     UnionDictionary,
 )
 from fcgboost.greedy.elimination import Removal
+from fcgboost.losses import Loss, ModifiedHuber
 from fcgboost.selection.learned import LearnedCandidates
 from fcgboost.solvers import NewtonSolver
 
@@ -45,6 +46,8 @@ class Kind:
     removal: Removal | None = None
     #: None means the estimator's solver.
     solver: NewtonSolver | None = None
+    #: A loss for the last coefficients that averaged members may have instead of the squared hinge.
+    tail: Loss | None = None
 
 
 # More draws and longer searches gained nothing on average (docs/beyond.md).
@@ -68,6 +71,7 @@ FAMILIES = Kind(
     max_steps=230,
     most_rows=131_072,
     growth=1.2,
+    tail=ModifiedHuber(threshold=0.5),
 )
 #: Deep trees with corrected leaves.
 FOREST = Kind(

@@ -289,9 +289,9 @@ class Job:
         wrong = known.wrong()
         rates = 1.0 - np.diag(known.matrix)
         worst = int(rates.argmax())
-        # One class that certainly loses more labels than another moves the boundary, even where it
-        # is not known how many the other one loses; rates that may be equal need to be known.
-        is_uneven = known.is_known[worst] and known.low[worst] > rates.min()
+        # One class that loses more labels than another moves the boundary, even where it is not
+        # known how many the other one loses; rates that may be equal need to be known.
+        is_uneven = known.likely_low[worst] > rates.min()
         if not is_uneven and not (known.is_known.all() and wrong.is_known):
             text = (
                 "label_noise='estimate' corrects nothing, since which labels are wrong cannot be "

@@ -23,7 +23,7 @@ from fcgboost.checks import RandomState, Scorer, check_number, check_word
 from fcgboost.dictionaries import Dictionary, GrownDictionary, UnionDictionary
 from fcgboost.greedy.elimination import Removal
 from fcgboost.greedy.schemes import FullyCorrective, Scheme
-from fcgboost.losses import CurvedLoss, Loss
+from fcgboost.losses import CurvedLoss, Loss, SquaredHinge
 from fcgboost.names import NAMES, make_part, part_named
 from fcgboost.parts import Part, is_ours
 from fcgboost.selection.base import Selection
@@ -139,6 +139,12 @@ class Settings:
     def tunes_steps(self) -> bool:
         """Whether held-out rows may choose the number of steps."""
         return self.max_iter == "auto"
+
+    @property
+    def tail(self) -> Loss | None:
+        """The loss that the last coefficients of members may have instead, if any."""
+        is_default = type(self.loss) is SquaredHinge and self.link == "auto"
+        return self.kind.tail if is_default and self.scoring is None else None
 
     @property
     def slack(self) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fcgboost.arrays import ClassLabels, Codes, is_sparse
+from fcgboost.arrays import Array, ClassLabels, Codes, Flags, is_sparse
 from fcgboost.findings import (
     Finding,
     contradicting,
@@ -20,6 +20,8 @@ from fcgboost.training.tasks import Classification
 
 # Why columns are left out in which rows may differ.
 _CONTENTS = (REASONS["text"], REASONS["list"])
+# Rows that tell of most columns that they are not constant.
+_N_FIRST = 1_024
 # Classes with fewer distinct rows are worth a note.
 _FEW_ROWS = 5
 
@@ -35,8 +37,9 @@ def findings_in(data: Data) -> list[Finding]:
     names = [column.name for column in columns]
     are_levels = np.array([isinstance(column, CategoryColumn) for column in columns])
     # A level for all rows is left out, and said to be when the fit ends.
-    is_constant = (rows.X.min(axis=0) == rows.X.max(axis=0)) & ~are_levels
-    findings += find_constants([names[j] for j in np.flatnonzero(is_constant).tolist()])
+    may_be_constant = _are_constant(rows.X[:_N_FIRST]) & ~are_levels
+    constant = [j for j in np.flatnonzero(may_be_constant) if _are_constant(rows.X[:, j])]
+    findings += find_constants([names[j] for j in constant])
     if classes is not None:
         findings += find_leaks(
             rows.X,
@@ -45,6 +48,10 @@ def findings_in(data: Data) -> list[Finding]:
             names,
         )
     return findings
+
+
+def _are_constant(X: Array) -> Flags:
+    return np.asarray(X.min(axis=0) == X.max(axis=0))
 
 
 def _of_labels(data: Data, classes: ClassLabels) -> list[Finding]:

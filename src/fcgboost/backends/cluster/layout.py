@@ -35,7 +35,7 @@ from fcgboost.tables.inputs import (
     n_median_rows,
     plain_inputs,
 )
-from fcgboost.tables.levels import LabelFacts
+from fcgboost.tables.levels import LevelFacts
 from fcgboost.training.dataset import check_some_weight
 from fcgboost.training.folds import SHARE
 from fcgboost.training.layout import N_SAMPLED, FitRows, Judge, Layout, View
@@ -349,7 +349,7 @@ def _encode(
     """Learn what atoms see and encode the rows; return their medians if values are missing."""
     ask = partial(rows.ask, "facts", task)
     sample = draw(rows, n_median_rows(len(columns))).data.X
-    used: dict[int, LabelFacts] = {}
+    used: dict[int, LevelFacts] = {}
     if are_plain(columns) and not any(fact.has_gaps for fact in ask(columns)):
         inputs = plain_inputs(dictionary, columns, sample)
     else:

@@ -42,7 +42,7 @@ from fcgboost.model import Model
 from fcgboost.stopping import Step
 from fcgboost.tables.columns import Column
 from fcgboost.tables.inputs import Facts, Inputs, encode, facts_of
-from fcgboost.tables.levels import LabelFacts
+from fcgboost.tables.levels import LevelFacts
 from fcgboost.tables.pairs import Pair
 from fcgboost.training.dataset import DataSet, Labelled
 from fcgboost.training.tasks import Task
@@ -164,7 +164,7 @@ class Partition:
     def facts(self, task: Task, origins: Sequence[Column | Pair]) -> tuple[Facts, ...]:
         return facts_of(origins, self._data, task.level_sums)
 
-    def encode(self, inputs: Inputs, facts: dict[int, LabelFacts]) -> int:
+    def encode(self, inputs: Inputs, facts: dict[int, LevelFacts]) -> int:
         """Encode rows as atoms see them; return 1 if values are missing, else 0."""
         X = inputs.encode_training(self._data.X, self._data.row_hashes, facts)
         self._laid = replace(self._data, X=X)
