@@ -187,6 +187,13 @@ def test_a_regressor_takes_frames_validation_data_and_weights(client):
     assert type(there.to_local()) is FCGBoostRegressor
 
 
+def test_a_warning_points_at_the_caller(client):
+    rows = in_chunks(*noisy(60), (30, 30), np.full(60, 0.01))
+    with pytest.warns(UserWarning, match="60 rows count as 0.6") as told:
+        DaskFCGBoostClassifier("gauss", client=client, max_iter=1).fit(*rows)
+    assert [warning.filename for warning in told] == [__file__]
+
+
 def test_what_a_cluster_cannot_do_for_numbers_is_said(client):
     dX, dy = in_chunks(*make_friedman1(90, random_state=0), (45, 45))
     with pytest.raises(ValueError, match="not supported on a Dask cluster, where losses must be"):

@@ -149,7 +149,7 @@ def _survey(
     survey = train.ask("survey")
     check_some_weight(np.array([survey is not None]), "sample_weight")
     labels, are_sparse, totals, n_rows = survey
-    warn_of_shares(sum(totals), sum(n_rows), stacklevel=7)
+    warn_of_shares(sum(totals), sum(n_rows), stacklevel=8)
     if len(set(are_sparse)) > 1:
         raise ValueError(
             "Some partitions of X are sparse and some are not: convert all, for example with "
