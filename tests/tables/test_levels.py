@@ -126,7 +126,7 @@ def test_random_levels_gain_too_little_to_enter() -> None:
         for name, y in {"chance": np.arange(n) % 7 == 0, "effects": rng.random(n) < p}.items():
             rows = DataSet.of(X, y.astype(int), np.ones(n))
             codes = rows.X[:, 0].astype(int)
-            gains[name].append(LevelFacts.of((n_levels + 1,), codes, rows, 2).gain())
+            gains[name].append(LevelFacts.of((n_levels + 1,), codes, rows, sums_of(2)).gain())
     assert 0.0 < max(gains["chance"]) < LEAST_GAIN < min(gains["effects"])
 
 

@@ -36,7 +36,7 @@ from fcgboost.tables.columns import (
     level_codes,
 )
 from fcgboost.tables.learning import Audience, NumberFacts, number_outputs
-from fcgboost.tables.levels import LEAST_GAIN, LevelFacts, LevelSums, PairFacts
+from fcgboost.tables.levels import LEAST_GAIN, LabelFacts, LevelFacts, LevelSums, PairFacts
 from fcgboost.tables.pairs import Pair, choose_pairs
 
 # Levels with fewer rows are pooled for trees: sets of many levels would learn them by heart. If
