@@ -75,7 +75,7 @@ CASES = {
     ),
     "no such column": (3, "churned", ["fit", "{}/train.csv", "--target", "churn"]),
     "no target": (3, "with --target; the columns are id, age", ["fit", "{}/train.csv"]),
-    "a quantity": (3, "quantity", ["fit", "{}/train.csv", "--target", "income"]),
+    "a quantity": (3, "quantity", ["compare", "{}/train.csv", "--target", "income"]),
     "an unknown parameter": (
         3,
         "nonsense",

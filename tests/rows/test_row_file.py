@@ -39,14 +39,14 @@ def test_labels_are_numbers_or_the_texts_they_are(tmp_path, texts, labels) -> No
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        (pd.to_datetime(["2020-01-01", "2020-01-02"]), "datetime64: classes must be texts"),
+        (pd.to_datetime(["2020-01-01", "2020-01-02"]), "datetime64: it must hold texts"),
         ([datetime.date(2020, 1, 1), None], "the type date"),
         (pd.date_range("2020-01-01", periods=2, tz="Europe/Berlin"), "the type Timestamp"),
         (pd.to_timedelta([1, 2], unit="D"), "the type timedelta64"),
         ([b"a", b"b"], "the type bytes"),
         ([Decimal("1.5"), Decimal(2)], "the type Decimal"),
         ([[1], [2]], "cells of column 'y' hold several values: leave the column out"),
-        ([1.0, np.inf], "The target holds an infinite number, which cannot be a class"),
+        ([1.0, np.inf], "The target holds an infinite number, which cannot be predicted"),
     ],
 )
 def test_what_cannot_be_a_class_is_named(tmp_path, values, message) -> None:

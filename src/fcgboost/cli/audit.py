@@ -75,6 +75,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Read, fit in folds, write, print."""
+    from fcgboost import FCGBoostClassifier
     from fcgboost.auditing import set_folds
     from fcgboost.cli import outputs, training
     from fcgboost.rows import ColumnError

@@ -55,10 +55,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Read, compare, print."""
-    from fcgboost.cli.inputs import read_labelled
+    from fcgboost.cli.inputs import check_classes, read_labelled
     from fcgboost.comparison import compare
 
     X, y, _ = read_labelled(options)
+    check_classes(y)
     comparison = compare(
         X,
         y,

@@ -68,7 +68,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     arguments.add_choice(
         parser,
         "--loss",
-        sorted(NAMES["loss"]),
+        sorted({*NAMES["loss"], *NAMES["regression loss"]}),
         "the loss to minimise (default: squared_hinge, or for numbers squared_error)",
     )
     arguments.add_fit(parser)

@@ -13,6 +13,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from fcgboost.cli.arguments import reading_options
+from fcgboost.findings import find_quantity
 from fcgboost.prediction import BaseFCGBoost
 from fcgboost.rows import RowFile, open_rows
 from fcgboost.rows.batches import target_of
@@ -40,6 +41,12 @@ def labelled_rows(
     if len(np.unique(y)) < 2:
         raise ValueError(f"{options.data}: the target has only one value; at least two are needed.")
     return X, y
+
+
+def check_classes(y: NDArray[np.generic]) -> None:
+    """Raise a ValueError for a quantity."""
+    for finding in find_quantity(np.unique(y), len(y)):
+        raise ValueError(str(finding))
 
 
 def as_written(X: pd.DataFrame, reading: dict[str, Any]) -> pd.DataFrame:
