@@ -93,7 +93,7 @@ def test_what_cannot_be_reported_is_said_in_a_sentence(
         write_model_report(page, model, X, y[:-1])
     with pytest.raises(ValueError, match="No label in y is a class of the model"):
         write_model_report(page, model, X, np.arange(len(y)))
-    with pytest.raises(TypeError, match="A model is a fitted classifier of fcgboost"):
+    with pytest.raises(TypeError, match="A model is a fitted classifier"):
         write_model_report(page, object(), X, y)
     with pytest.raises(FileNotFoundError, match="The folder for the report"):
         write_model_report(tmp_path / "nowhere" / "page.html", model, X, y)
