@@ -107,8 +107,8 @@ class LocalWorkers(Workers):
 
 def label(X: Any, y: Any, weights: Any) -> Labelled:
     """Return a partition as it is loaded."""
-    task, target = Classification(SquaredHinge()).read(y)
-    return Labelled(task, X, target, weights)
+    classes, codes = np.unique(y, return_inverse=True)
+    return Labelled(Classification(SquaredHinge(), None, classes), X, codes, weights)
 
 
 def cut(X: Any, y: Any, weights: Any, cuts: list[int]) -> dict[int, Labelled]:
