@@ -53,12 +53,12 @@ def test_of_very_many_errors_few_are_kept_and_none_is_understated() -> None:
     errors = np.random.default_rng(0).exponential(size=30_000)
     weights = np.ones(30_000)
     few = HeldOutErrors.of([(errors, weights)], are_folds=True)
-    assert len(few.errors[0]) <= 10_000
+    assert len(few.errors[0]) <= 1_000
     assert few.totals[0][-1] == 30_000.0
     for alpha in (0.01, 0.1, 0.5):
         exact = np.sort(errors)[math.ceil((1.0 - alpha) * 30_001) - 1]
         found = few.farthest([np.zeros(1)], alpha)[0]
-        assert exact - 1e-12 <= found <= exact * 1.005
+        assert exact - 1e-12 <= found <= exact * 1.03
 
 
 @pytest.mark.parametrize("n_outputs", [1, 3])

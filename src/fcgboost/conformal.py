@@ -17,7 +17,7 @@ import numpy as np
 from fcgboost.arrays import Array, Codes, Flags
 
 # Errors that are kept, of all parts together.
-_MOST = 10_000
+_MOST = 1_000
 # Halvings, down to neighbouring numbers.
 _N_HALVINGS = 64
 
@@ -29,7 +29,7 @@ class HeldOutErrors:
     Attributes
     ----------
     errors : tuple of ndarray
-        Sorted, at most ten thousand: each stands for a few that are no larger.
+        Sorted, at most a thousand: each stands for a few that are no larger.
     totals : tuple of ndarray
         The weights of the rows with errors up to these.
     are_folds : bool
