@@ -51,8 +51,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="how many suspicious rows to explain and write at most (default: %(default)s)",
     )
-    arguments.add_file(parser, "--out", "a file of suspicious rows to write, .csv or .parquet")
-    arguments.add_file(parser, "--report", "an HTML page to write")
+    arguments.add_file(
+        parser,
+        "--out",
+        "a file of suspicious rows to write, .csv or .parquet",
+    )
+    arguments.add_file(
+        parser,
+        "--report",
+        "an HTML page to write",
+    )
     arguments.add_repeated(
         parser,
         "--keep",
@@ -81,19 +89,36 @@ def run(options: argparse.Namespace) -> None:
     from fcgboost.rows import ColumnError
 
     files = [options.out, options.report]
-    outputs.check_outputs(files, [options.data], tables=[options.out])
+    outputs.check_outputs(
+        files,
+        [options.data],
+        tables=[options.out],
+    )
     for name in options.keep:
         if name in _COLUMNS:
             raise ValueError(f"--keep {name}: the result has a column of that name already.")
     classifier = training.make(FCGBoostClassifier, options)
     X, y, names, trusted = _read(options, classifier)
     training.name_classes(classifier, y)
-    set_folds(classifier, X, y)
+    set_folds(
+        classifier,
+        X,
+        y,
+    )
     try:
-        model, _ = training.train(classifier, X, y, trusted=trusted)
+        model, _ = training.train(
+            classifier,
+            X,
+            y,
+            trusted=trusted,
+        )
     except ColumnError as error:
         raise ValueError(f"{options.data}: {error}") from None
-    _write(options, model.audit(X, y), names)
+    _write(
+        options,
+        model.audit(X, y),
+        names,
+    )
 
 
 def _read(
@@ -108,7 +133,11 @@ def _read(
 
     aside = [] if options.trusted is None else [options.trusted]
     reading = arguments.reading_options(options)
-    with open_rows(options.data, format=options.format, **reading) as rows:
+    with open_rows(
+        options.data,
+        format=options.format,
+        **reading,
+    ) as rows:
         rows.check_columns([*options.keep, *aside])
         X, y = labelled_rows(
             rows,
@@ -119,9 +148,19 @@ def _read(
         # Also rows without a label, which count as rows of the file.
         cells = pa.table({"label": y})
         if rows.matrix is None:
-            [(_, cells)] = rows.batches({}, [options.target, *options.keep, *aside], None)
+            [(_, cells)] = rows.batches(
+                {},
+                [options.target, *options.keep, *aside],
+                None,
+            )
         lines = rows.lines()
-    positions = np.asarray(getattr(X, "index", np.arange(len(y))))
+    positions = np.asarray(
+        getattr(
+            X,
+            "index",
+            np.arange(len(y)),
+        )
+    )
     names = {"row": positions + 1}
     if len(lines) == len(cells):
         names["line"] = np.take(lines, positions)
@@ -130,7 +169,11 @@ def _read(
     if options.trusted is None:
         return X, y, pa.table(names), None
     marks = [str(mark or "").strip() for mark in cells[options.trusted].to_pylist()]
-    for row, mark in zip(names["row"], marks, strict=True):
+    for row, mark in zip(
+        names["row"],
+        marks,
+        strict=True,
+    ):
         if mark.lower() not in _CERTAIN | _UNCERTAIN:
             raise ValueError(
                 f"{options.data}, row {row}, column {options.trusted!r}: {mark!r} does not say "
@@ -146,7 +189,11 @@ def _write(options: argparse.Namespace, audit: Audit, names: pa.Table) -> None:
 
     written = []
     if options.out is not None or options.json:
-        table = _suspects(audit, names, options.top)
+        table = _suspects(
+            audit,
+            names,
+            options.top,
+        )
     if options.out is not None:
         shown = without_formulas(table) if options.escape_formulas else table
         n_rows = write_rows(options.out, [shown])

@@ -54,7 +54,11 @@ def run(options: argparse.Namespace) -> None:
             truths.append(batch.y)
             decisions.append(batch.decision)
     y = np.concatenate(truths)
-    evaluation = evaluation_of(model, np.concatenate(decisions), y)
+    evaluation = evaluation_of(
+        model,
+        np.concatenate(decisions),
+        y,
+    )
     if options.json:
         facts = {**vars(lost), "unknown_labels": sorted(lost.unknown_labels)}
         console.print_json({"n_rows": len(y), **evaluation.to_dict(), **facts})

@@ -98,11 +98,19 @@ def run(options: argparse.Namespace) -> None:
     import pyarrow as pa  # isort: skip
 
     files = [options.out, options.test_out]
-    outputs.check_outputs(files, [options.data], tables=[options.test_out])
+    outputs.check_outputs(
+        files,
+        [options.data],
+        tables=[options.test_out],
+    )
     X, y, reading = inputs.read_labelled(
         options, dict(options.set).get("categorical_features", "from_dtype")
     )
-    estimator, y, parts = training.prepared(options, X, y)
+    estimator, y, parts = training.prepared(
+        options,
+        X,
+        y,
+    )
     X_train, X_test, y_train, y_test = parts
     if options.test_out is not None and reading["first_index"] is not None:
         raise ValueError(
@@ -110,13 +118,25 @@ def run(options: argparse.Namespace) -> None:
         )
     start = time.perf_counter()
     try:
-        model, ending = training.train(estimator, X_train, y_train)
+        model, ending = training.train(
+            estimator,
+            X_train,
+            y_train,
+        )
         for note in model.notes_:
             console.note(note)
-        evaluation = evaluate(model, X_test, y_test)
+        evaluation = evaluate(
+            model,
+            X_test,
+            y_test,
+        )
         if options.refit:
             console.note("Fitting again to all rows; the scores remain those of the first fit.")
-            model, ending = training.train(estimator, X, y)
+            model, ending = training.train(
+                estimator,
+                X,
+                y,
+            )
             y_train = y
     except ColumnError as error:
         raise ValueError(f"{options.data}: {error}") from None
@@ -189,10 +209,25 @@ def _spread_of(
     from fcgboost.residuals import RegressionEvaluation
 
     if isinstance(evaluation, RegressionEvaluation):
-        quartiles = np.quantile(y.astype(np.float64), np.linspace(0.0, 1.0, 5))
+        quartiles = np.quantile(
+            y.astype(np.float64),
+            np.linspace(
+                0.0,
+                1.0,
+                5,
+            ),
+        )
         return {"quartiles": quartiles.tolist()}
     classes, counts = np.unique(y, return_counts=True)
-    return {"class_counts": dict(zip(map(str, classes.tolist()), counts.tolist(), strict=True))}
+    return {
+        "class_counts": dict(
+            zip(
+                map(str, classes.tolist()),
+                counts.tolist(),
+                strict=True,
+            )
+        )
+    }
 
 
 def _describe_model(model: Estimator, out: Path) -> dict[str, Any]:

@@ -45,14 +45,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what the command takes."""
     arguments.add_model(parser)
     arguments.add_data(parser)
-    arguments.add_file(parser, "--out", "the file to write, .csv or .parquet (default: stdout)")
+    arguments.add_file(
+        parser,
+        "--out",
+        "the file to write, .csv or .parquet (default: stdout)",
+    )
     arguments.add_repeated(
         parser,
         "--keep",
         "COL",
         "a column of DATA to copy into the result",
     )
-    parser.add_argument("--decision", action="store_true", help="also write decision values")
+    parser.add_argument(
+        "--decision",
+        action="store_true",
+        help="also write decision values",
+    )
     parser.add_argument(
         "--interval",
         type=arguments.fraction,
@@ -94,7 +102,11 @@ def run(options: argparse.Namespace) -> None:
     if options.background is not None and not options.explain:
         raise ValueError("--background needs --explain: add it, or leave both out.")
     inputs = [options.model, options.data, options.background]
-    check_outputs([options.out], inputs, tables=[options.out])
+    check_outputs(
+        [options.out],
+        inputs,
+        tables=[options.out],
+    )
     tables: Iterator[pa.Table] = predictions(load_model(options.model), options)
     tables = map(without_formulas, tables) if options.escape_formulas else tables
     if options.out is None:
@@ -102,7 +114,11 @@ def run(options: argparse.Namespace) -> None:
         return
     n_rows = write_rows(options.out, tables)
     facts = {"out": str(options.out), "n_rows": n_rows}
-    console.print_result(options, facts, f"{n_rows:,} rows: {options.out}")
+    console.print_result(
+        options,
+        facts,
+        f"{n_rows:,} rows: {options.out}",
+    )
 
 
 def predictions(model: BaseFCGBoost, options: argparse.Namespace) -> Iterator[pa.Table]:
@@ -114,7 +130,11 @@ def predictions(model: BaseFCGBoost, options: argparse.Namespace) -> Iterator[pa
 
     background = None
     if options.background is not None:
-        with open_for(model, options, options.background) as rows:
+        with open_for(
+            model,
+            options,
+            options.background,
+        ) as rows:
             [batch] = model_batches(model, rows)
         background = batch.X
     with open_for(model, options) as rows:
@@ -126,7 +146,11 @@ def predictions(model: BaseFCGBoost, options: argparse.Namespace) -> Iterator[pa
         )
         # Explanations show their own progress.
         for batch in batches if options.explain else console.counted(batches):
-            columns = _predictions(model, batch, options)
+            columns = _predictions(
+                model,
+                batch,
+                options,
+            )
             if options.explain:
                 columns |= _contributions(
                     model,
@@ -166,18 +190,32 @@ def _predictions(
     labels, proba = predictions_of(model, batch.decision)
     columns = {"label": labels}
     if proba is not None:
-        columns |= _by_class("p", model, proba)
+        columns |= _by_class(
+            "p",
+            model,
+            proba,
+        )
     if options.decision and batch.decision.ndim == 1:
         columns["decision"] = batch.decision
     elif options.decision:
-        columns |= _by_class("decision", model, batch.decision)
+        columns |= _by_class(
+            "decision",
+            model,
+            batch.decision,
+        )
     return columns
 
 
 def _by_class(title: str, model: FCGBoostClassifier, values: Array) -> dict[str, Array]:
     """Name the columns of a matrix by the classes."""
     names = (f"{title}({name})" for name in model.classes_)
-    return dict(zip(names, values.T, strict=True))
+    return dict(
+        zip(
+            names,
+            values.T,
+            strict=True,
+        )
+    )
 
 
 def _contributions(

@@ -27,7 +27,11 @@ if TYPE_CHECKING:
 Estimator = FCGBoostClassifier | FCGBoostRegressor
 #: Rows to fit to and rows that are held out, and the targets of both.
 Parts: TypeAlias = list[Any]
-E = TypeVar("E", FCGBoostClassifier, FCGBoostRegressor)
+E = TypeVar(
+    "E",
+    FCGBoostClassifier,
+    FCGBoostRegressor,
+)
 
 
 def make(estimator: type[E], options: argparse.Namespace, **parameters: Any) -> E:
@@ -50,11 +54,35 @@ def prepared(
         given["loss"] = options.loss
     if _is_regression(y, options.task):
         numbers = _as_numbers(y)
-        regressor = make(FCGBoostRegressor, options, **given)
-        return regressor, numbers, _split_numbers(X, numbers, options)
-    classifier = make(FCGBoostClassifier, options, **given)
+        regressor = make(
+            FCGBoostRegressor,
+            options,
+            **given,
+        )
+        return (
+            regressor,
+            numbers,
+            _split_numbers(
+                X,
+                numbers,
+                options,
+            ),
+        )
+    classifier = make(
+        FCGBoostClassifier,
+        options,
+        **given,
+    )
     name_classes(classifier, y)
-    return classifier, y, split(X, y, options)
+    return (
+        classifier,
+        y,
+        split(
+            X,
+            y,
+            options,
+        ),
+    )
 
 
 def _is_regression(y: NDArray[np.generic], task: str | None) -> bool:
@@ -100,7 +128,11 @@ def _split_numbers(X: pd.DataFrame, y: NDArray[np.float64], options: argparse.Na
 
 def split(X: pd.DataFrame, y: NDArray[np.generic], options: argparse.Namespace) -> Parts:
     """Return rows to fit to and rows that are held out, and the labels of both."""
-    values, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
+    values, codes, counts = np.unique(
+        y,
+        return_inverse=True,
+        return_counts=True,
+    )
     is_single = counts[codes] == 1
     singles = np.flatnonzero(is_single)
     try:
@@ -141,10 +173,18 @@ def train(
     start = time.perf_counter()
     with warnings.catch_warnings(record=True) as caught, console.progress() as show:
         warnings.filterwarnings("always", message="Reading and checking the data")
-        estimator.set_callbacks(watch).fit(X, y, **of_rows)
+        estimator.set_callbacks(watch).fit(
+            X,
+            y,
+            **of_rows,
+        )
         estimator.set_callbacks()
     seconds = time.perf_counter() - start
-    index = getattr(X, "index", None)  # of sparse rows there is none
+    index = getattr(
+        X,
+        "index",
+        None,
+    )  # of sparse rows there is none
     estimator.findings_ = tuple(
         replace(finding, rows=() if index is None else tuple(sorted(index[list(finding.rows)])))
         for finding in estimator.findings_

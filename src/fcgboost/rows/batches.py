@@ -235,7 +235,12 @@ class _Classes:
     def of(cls, model: ClassifierPredictions, rows: RowFile, lost: Lost) -> Self:
         spelled = folded if rows.source.merges_spellings else str
         classes = {spelled(text_of(value)): value for value in model.classes_.tolist()}
-        return cls(lost, spelled, classes, model.classes_.dtype)
+        return cls(
+            lost,
+            spelled,
+            classes,
+            model.classes_.dtype,
+        )
 
     def read(self, rows: RowFile, target: str | None, batch: Batch) -> ClassLabels:
         """Return the labels of a batch as the file has them."""

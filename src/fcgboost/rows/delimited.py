@@ -104,7 +104,12 @@ def _encoding_of(file: IO[bytes], dialect: Dialect) -> str | None:
 
 def _find_lines(file: IO[bytes], separator: str, n_skipped: int) -> list[int]:
     """Return the lines at which rows begin; they end at a field too long for the csv module."""
-    text = io.TextIOWrapper(file, "utf-8-sig", "replace", newline="")
+    text = io.TextIOWrapper(
+        file,
+        "utf-8-sig",
+        "replace",
+        newline="",
+    )
     reader = csv.reader(text, delimiter=separator)
     lines = []
     line = 1

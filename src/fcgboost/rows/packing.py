@@ -34,7 +34,12 @@ def unpacked_size(message: ipc.Message) -> int:
     if not (is_packed and buffers):
         return len(body)
     n_buffers = _number(data, buffers)
-    extents = np.frombuffer(data, "<i8", 2 * n_buffers, buffers + 4)
+    extents = np.frombuffer(
+        data,
+        "<i8",
+        2 * n_buffers,
+        buffers + 4,
+    )
     n_bytes = len(body)
     for offset, length in extents.reshape(-1, 2):
         size = _number(body, offset, 8) if length else 0

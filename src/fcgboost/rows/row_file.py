@@ -212,7 +212,12 @@ class RowFile:
 
     def numbers_in(self, name: str, column: pa.ChunkedArray, strays: Strays) -> Array:
         """Return a quantity of a batch; missing ones are NaN."""
-        numbers = values_for(NumberColumn(name), column, self.dialect, strays)
+        numbers = values_for(
+            NumberColumn(name),
+            column,
+            self.dialect,
+            strays,
+        )
         return np.asarray(numbers.to_pandas().to_numpy(), dtype=np.float64)
 
     def check_columns(self, wanted: Iterable[str]) -> None:

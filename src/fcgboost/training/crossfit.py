@@ -83,7 +83,12 @@ class _Round:
             # The same validation rows have judged all of them.
             decision = np.mean([part.decision for part in held_out], axis=0)
             held_out = [held_out[0]._replace(decision=decision)]
-        return cls(trials, best, members, held_out)
+        return cls(
+            trials,
+            best,
+            members,
+            held_out,
+        )
 
     @property
     def settings(self) -> Settings:
@@ -128,7 +133,12 @@ class _Paths:
                     trial.traces[best.ridge].truncated(best.steps[split]),
                     layout.validator and layout.validator.fresh(),
                 )
-            return replace(trial, settings=settings, ridges=[l2], traces=[trace])
+            return replace(
+                trial,
+                settings=settings,
+                ridges=[l2],
+                traces=[trace],
+            )
 
         trials = threads.each(
             corrected,
@@ -179,7 +189,12 @@ def cross_fit(
     is_settled = len(kinds) == 1
     n_splits = max(n_paths_of(settings, rows) for settings in kinds)
     n_at_once = None if limit is None else schedule.n_at_once
-    for splits in _batches(n_splits, rows.split_weights, len(kinds), n_at_once):
+    for splits in _batches(
+        n_splits,
+        rows.split_weights,
+        len(kinds),
+        n_at_once,
+    ):
         if limit is not None and not limit.allows_split():
             break
         places = [

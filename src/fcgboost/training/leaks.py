@@ -95,12 +95,25 @@ def _auc_of_ranges(columns: Array, codes: Codes) -> Array:
     """Return the AUC of the shares of the classes over ranges of each column, a mean of classes."""
     n = columns.shape[1]
     labels = codes[np.argsort(columns, axis=1)]
-    starts = np.unique(np.linspace(0, n, _N_RANGES, endpoint=False, dtype=np.intp))
+    starts = np.unique(
+        np.linspace(
+            0,
+            n,
+            _N_RANGES,
+            endpoint=False,
+            dtype=np.intp,
+        )
+    )
     sizes = np.diff(np.append(starts, n))
     n_classes = int(codes.max()) + 1
     aucs = []
     for code in range(int(n_classes == 2), n_classes):
-        hits = np.add.reduceat(labels == code, starts, axis=1, dtype=np.float64)
+        hits = np.add.reduceat(
+            labels == code,
+            starts,
+            axis=1,
+            dtype=np.float64,
+        )
         order = np.argsort(hits / sizes, axis=1)
         hits = np.take_along_axis(hits, order, axis=1)
         misses = sizes[order] - hits

@@ -38,7 +38,15 @@ def with_metrics(member: Member, layout: MemoryLayout, link: PowerLink | None) -
     names = list(settings.metrics)
     metrics = {}
     for part, rows in _scored_parts(settings, layout.data).items():
-        validator = layout.make_validator(rows, _metrics_of(settings, layout.data, rows, link))
+        validator = layout.make_validator(
+            rows,
+            _metrics_of(
+                settings,
+                layout.data,
+                rows,
+                link,
+            ),
+        )
         try:
             values = validator.scores(trace, trace.atoms) if len(trace) else []
         except Exception as error:  # a user's function may raise anything

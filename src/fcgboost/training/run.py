@@ -345,7 +345,12 @@ class Job:
         shares[is_seen] = link.probabilities(seen) / rows.task.per_class
         # Time may have ended before the last folds.
         folds = rows.judged()[: len(result.held_out)]
-        judged = self.labels.judged(shares, rows.data, folds, result.is_average)
+        judged = self.labels.judged(
+            shares,
+            rows.data,
+            folds,
+            result.is_average,
+        )
         return attributes | {"label_quality_": judged.quality, "_judged_labels_": judged}
 
     def _score(
@@ -393,7 +398,12 @@ def prepare(
     )
     findings = findings_in(data)
     if settings.validation_fraction is not None:
-        data = _held_out(data, groups, settings.validation_fraction, state.key)
+        data = _held_out(
+            data,
+            groups,
+            settings.validation_fraction,
+            state.key,
+        )
     n_folds = _n_folds(settings, data)
     if n_folds == 1:
         if settings.preset is AUTO:
@@ -410,7 +420,12 @@ def prepare(
             state.key,
         )
     else:
-        splits = users_splits(settings.cv, X, np.asarray(y), groups)
+        splits = users_splits(
+            settings.cv,
+            X,
+            np.asarray(y),
+            groups,
+        )
         rows = _users(data, splits, state.key)
     if trusted is not None and rows.n_splits < 2:
         raise ValueError(
@@ -493,7 +508,12 @@ def _divided(
         return _users(data, splits, key)
     rows = data.train
     splits = one_split(rows, key, share) if n_folds == 1 else hash_folds(rows, n_folds, key)
-    return MemoryRows(data, rows, splits, _uncounted(data, splits, key))
+    return MemoryRows(
+        data,
+        rows,
+        splits,
+        _uncounted(data, splits, key),
+    )
 
 
 def _uncounted(data: Data, splits: Sequence[Split], key: int) -> list[Codes]:
@@ -555,7 +575,12 @@ def _users(data: Data, splits: Sequence[Split], key: int) -> MemoryRows:
         folds = _by_hash(hashing.fingerprint(data.uncounted[rows]), len(mapped), key)
         for fold in range(len(mapped)):
             uncounted[fold] = np.append(uncounted[fold], rows[folds == fold])
-    return MemoryRows(data, data.given, mapped, uncounted)
+    return MemoryRows(
+        data,
+        data.given,
+        mapped,
+        uncounted,
+    )
 
 
 def _among(rows: Codes, chosen: Codes, n_rows: int) -> Codes:

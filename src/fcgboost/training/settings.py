@@ -248,7 +248,12 @@ def resolve(estimator: BaseEstimator, has_validation_data: bool) -> Settings:
     _check_values(estimator)
     check_score(estimator.scoring, task)
     is_corrective = isinstance(scheme, FullyCorrective)
-    cv = _cross_validation(estimator, preset, is_corrective, has_validation_data)
+    cv = _cross_validation(
+        estimator,
+        preset,
+        is_corrective,
+        has_validation_data,
+    )
     parameters = _OF_NUMBERS | estimator.get_params(deep=False)
     _check_probabilities(
         parameters["link"],
@@ -298,7 +303,12 @@ def _cross_validation(
     if _is_auto(cv):
         cv = "auto" if preset is not PLAIN and is_corrective else None
     elif isinstance(cv, Real):
-        check_number("cv", cv, 2, whole=True)
+        check_number(
+            "cv",
+            cv,
+            2,
+            whole=True,
+        )
     elif cv is not None and not _gives_splits(cv):
         raise ValueError(
             "cv must be 'auto', a number of folds, a splitter of scikit-learn, an iterable of "

@@ -493,7 +493,12 @@ class PrecomputedClassifier(ClassifierMixin, BaseEstimator):
     def predict_proba(self, X: Rows) -> Matrix:
         if self.link is None:
             has_probability(self)
-        return probabilities_of(self.loss, self.link, self.decision, self.correction)
+        return probabilities_of(
+            self.loss,
+            self.link,
+            self.decision,
+            self.correction,
+        )
 
 
 @dataclass(eq=False, repr=False)
