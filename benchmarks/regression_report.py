@@ -44,7 +44,7 @@ def report(rows: Sequence[Mapping[str, str]]) -> str:
         judged = frame[(frame["goal"] == goal) & (frame["method"] != CONFORMAL)]
         for size, part in judged.groupby("size"):
             methods = present(tuple(METHODS), part, "method")
-            common = complete(part, methods)
+            common = complete(part, methods, "score")
             if len(common) and OURS in methods and len(methods) > 1:
                 sections.append(_section(goal, int(size), common, methods))
     covered = frame[frame["coverage"].notna()]

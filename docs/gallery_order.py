@@ -15,6 +15,7 @@ ORDER = (
     "plot_several_classes",
     "plot_explanations",
     "plot_model_size",
+    "plot_regression",
     "plot_sparse_text",
     "plot_losses",
     "plot_schemes",

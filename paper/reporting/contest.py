@@ -34,9 +34,9 @@ class Gap(NamedTuple):
     difference: Summary
 
 
-def complete(frame: DataFrame, methods: Sequence[str]) -> DataFrame:
+def complete(frame: DataFrame, methods: Sequence[str], column: str = "accuracy") -> DataFrame:
     """Give the rows of these methods on splits that have one of each."""
-    rows = frame[frame["method"].isin(methods) & frame["accuracy"].notna()]
+    rows = frame[frame["method"].isin(methods) & frame[column].notna()]
     counts = rows.groupby(["dataset", "repetition"])["method"].transform("nunique")
     return rows[counts == len(methods)]
 

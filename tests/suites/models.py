@@ -193,7 +193,7 @@ MODELS: dict[str, Callable[[], Any]] = {
     "ensemble, truncated": lambda: blend(fit(), fit(dictionary="relu", max_iter=3)).truncate(4),
     "folds of a table": folds_of_a_table,
     "folds of a table, truncated": lambda: folds_of_a_table().truncate(5),
-    "table": lambda: FCGBoostClassifier(max_iter=9, random_state=0).fit(*table()),
+    "table": lambda: FCGBoostClassifier("fast", max_iter=9, random_state=0).fit(*table()),
     "table of trees": lambda: FCGBoostClassifier("tree", max_iter=5).fit(*table()),
     "regression": lambda: fit_numbers("fast", max_iter=6, cv=2),
     "regression, folds": lambda: fit_numbers("auto", max_iter=4, cv=3),
