@@ -39,6 +39,13 @@ def test_ends_are_those_of_the_sorted_list(seed: int, alpha: float) -> None:
         assert low == pytest.approx(-farthest(parts, -row, alpha), rel=1e-12)
 
 
+def test_ends_that_cross_are_swapped() -> None:
+    parts = [(np.array([0.1]), np.ones(1)), (np.array([0.1]), np.ones(1))]
+    centres = [np.array([0.0]), np.array([5.0])]
+    found = HeldOutErrors.of(parts, are_folds=True).interval(centres, 0.7)
+    np.testing.assert_allclose(found, [[0.1, 4.9]])
+
+
 def test_parts_without_members_of_their_own_are_one() -> None:
     parts = make_parts(0)
     pooled = HeldOutErrors.of(parts, are_folds=False)

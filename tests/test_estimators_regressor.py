@@ -125,7 +125,8 @@ def test_whole_numbers_and_truth_values_are_numbers(y) -> None:
     [
         (np.where(np.arange(200) == 3, np.nan, Y), "y contains NaN"),
         (np.where(np.arange(200) == 3, np.inf, Y), "y contains infinity"),
-        (np.array(["a", "b"] * 100), "dtype='numeric' is not compatible"),
+        (np.array(["a", "b"] * 100), "y holds texts or other values that are not numbers"),
+        (pd.Series(pd.period_range("2020", periods=200)), "y holds texts or other values that are"),
         (np.column_stack([Y, Y]), "y should be a 1d array"),
         (pd.Series(pd.date_range("2020", periods=200)), "y holds dates or durations"),
         (1e308 * (Y / Y.max()), "y has numbers beyond 1e+305: rescale it"),
@@ -139,7 +140,7 @@ def test_what_is_no_number_is_refused(y, message: str) -> None:
 
 
 def test_counts_are_not_negative() -> None:
-    with pytest.raises(ValueError, match=r"y has numbers below 0, but loss=Poisson\(\)"):
+    with pytest.raises(ValueError, match=r"y has numbers below 0, the least that Poisson\(\)"):
         make(loss="poisson").fit(X, Y - 20.0)
     with pytest.raises(ValueError, match="y_val has numbers below 0"):
         make(loss="poisson").fit(X, Y, X_val=X, y_val=-np.abs(Y))
@@ -379,3 +380,9 @@ def test_docstrings_are_complete() -> None:
             assert len(re.findall(rf"^{name} : ", head, re.MULTILINE)) == 1, name
     assert "oof_prediction_ :" in FCGBoostRegressor.__doc__
     assert "classes_" not in FCGBoostRegressor.__doc__
+
+
+def test_quantiles_of_a_few_and_of_equal_numbers_need_no_curvature() -> None:
+    model = FCGBoostRegressor(loss="quantile", quantile=0.9, random_state=0)
+    found = model.fit(X[:120], np.full(120, 7.0)).predict(X)
+    np.testing.assert_allclose(found, 7.0, rtol=1e-7)

@@ -70,6 +70,17 @@ def test_recorded_scores_are_shown_with_their_baseline(
     assert "accuracy  0.7500  0.5000  0.8750" in text
 
 
+def test_recorded_scores_of_numbers_have_their_own_baseline(tmp_path: Path) -> None:
+    X = np.arange(20.0)[:, None]
+    model = FCGBoostRegressor("linear", max_iter=1).fit(X, X[:, 0])
+    scores = {"rmse": {"value": 12345.6, "low": 0.0, "high": 2e-7}}
+    test = {"n_samples": 40, "scores": scores, "baseline": {"mean": 3.5, "rmse": 0.25}}
+    model.save_model(tmp_path / "m.json", about={"test": test})
+    text = str(load_model(tmp_path / "m.json").describe())
+    assert "Baseline (always 3.5, the mean): root mean squared error 0.25\n" in text
+    assert "root mean squared error  12,346    0  2e" in text
+
+
 @pytest.mark.parametrize(
     "about",
     [

@@ -101,6 +101,7 @@ def test_members_are_averaged_before_the_inverse_link() -> None:
     assert model.oof_prediction_.min() > 0.0
     interval = model.predict_interval(X_TEST[:5])
     assert ((interval[:, 0] < model.predict(X_TEST[:5])) & (interval[:, 1] > 0.0)).all()
+    assert model.predict_interval(X_TEST, 0.01).min() == 0.0
 
 
 def test_scores_may_have_weights() -> None:

@@ -72,3 +72,12 @@ def test_ours_is_evaluated_with_intervals_and_others_without() -> None:
     assert isinstance(others, RegressionEvaluation)
     assert others.coverage is None
     assert set(others.to_dict()) == {"scores", "baseline", "coverage"}
+
+
+def test_what_is_no_number_is_not_evaluated() -> None:
+    X = np.arange(5.0)[:, None]
+    model = LinearRegression().fit(X, X[:, 0])
+    with pytest.raises(ValueError, match="y contains NaN"):
+        evaluate(model, X, [1.0, 2.0, np.nan, 4.0, 5.0])
+    with pytest.raises(ValueError, match="y holds texts"):
+        evaluate(model, X, list("abcde"))

@@ -381,12 +381,18 @@ def check_numbers(y: Labels, name: str) -> Array:
     if values.dtype.kind in "mM":
         raise ValueError(f"{name} holds dates or durations: convert them to numbers.")
     if values.dtype.kind not in "biuf":
-        values = check_array(
-            values,
-            ensure_2d=False,
-            ensure_all_finite=False,
-            input_name=name,
-        )
+        try:
+            values = check_array(
+                values,
+                ensure_2d=False,
+                ensure_all_finite=False,
+                input_name=name,
+            )
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                f"{name} holds texts or other values that are not numbers: convert them, or use "
+                "FCGBoostClassifier for classes."
+            ) from error
     numbers = values.astype(np.float64)
     if not np.isfinite(numbers).all():
         assert_all_finite(numbers, input_name=name)

@@ -86,10 +86,13 @@ class HeldOutErrors:
         return np.asarray(high)
 
     def interval(self, centres: Sequence[Array], alpha: float) -> Array:
-        """Return lower and upper ends for the predictions of each part's members."""
+        """Return lower and upper ends for the predictions of each part's members.
+
+        Ends that cross, as those of a large alpha may, are swapped, which only adds numbers.
+        """
         low = -self.farthest([-centre for centre in centres], alpha)
         high = self.farthest(centres, alpha)
-        return np.column_stack([low, high])
+        return np.sort(np.column_stack([low, high]), axis=1)
 
     def classes(self, decisions: Sequence[Array], alpha: float) -> Flags:
         """Return which classes are in the sets, for the decision values of each part's members."""

@@ -12,6 +12,7 @@ from scipy.stats import rankdata
 from sklearn.base import is_regressor
 
 from fcgboost.arrays import Array, ClassLabels, Codes, Flags, Rows
+from fcgboost.checks import check_numbers
 from fcgboost.prediction import BaseFCGBoost
 from fcgboost.regressors import RegressorPredictions
 from fcgboost.residuals import ALPHA, RegressionEvaluation
@@ -243,7 +244,7 @@ def evaluate(model: Any, X: Rows, y: ArrayLike) -> Evaluation | RegressionEvalua
     (2, 2)
     """
     if is_regressor(model):
-        return _evaluate_regressor(model, X, np.asarray(y, dtype=np.float64))
+        return _evaluate_regressor(model, X, check_numbers(y, "y"))
     if isinstance(model, BaseFCGBoost):  # one pass over the rows
         return Evaluation.from_decision(model, np.asarray(model.decision_function(X)), y)
     has_proba = hasattr(model, "predict_proba")  # not for every SVC

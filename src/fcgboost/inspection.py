@@ -26,6 +26,7 @@ from fcgboost.documents.columns import column_document
 from fcgboost.evaluation import TITLES
 from fcgboost.members import Member
 from fcgboost.prediction import BaseFCGBoost
+from fcgboost.residuals import TITLES as NUMBER_TITLES
 from fcgboost.stopping import Status
 from fcgboost.tables import Column
 from fcgboost.tables.columns import why_left_out
@@ -332,7 +333,7 @@ class Description:
             lines.append("Inputs are clipped to limits learned from the training rows.")
         data = self.recorded("data")
         if data:
-            seconds = _recorded_number(self.recorded("ended").get("seconds"), digits=2)
+            seconds = _recorded_number(self.recorded("ended").get("seconds"), "{:.2f}".format)
             rows = f"{data.get('n_samples', '?')} rows of {data.get('file', '?')}"
             lines.append(f"Fitted to {rows} in {seconds} s.")
         return lines
@@ -355,16 +356,22 @@ class Description:
 
     def _recorded_scores(self) -> str:
         lines = [f"On the {self.recorded('test').get('n_samples', '?')} held-out rows"]
+        write = "{:.4f}".format if self.class_names else number
         baseline = self.recorded("test", "baseline")
-        if baseline:
-            accuracy = _recorded_number(baseline.get("accuracy"))
+        if "mean" in baseline:
+            mean = _recorded_number(baseline["mean"], write)
+            error = _recorded_number(baseline.get("rmse"), write)
+            lines.append(f"Baseline (always {mean}, the mean): root mean squared error {error}")
+        elif baseline:
+            accuracy = _recorded_number(baseline.get("accuracy"), write)
             lines.append(f"Baseline (always {baseline.get('class', '?')}): accuracy {accuracy}")
         ends = ("value", "low", "high")
+        titles = {**TITLES, **NUMBER_TITLES}
         rows = []
         for name in self.recorded("test", "scores"):
             record = self.recorded("test", "scores", name)
-            numbers = [_recorded_number(record.get(end)) for end in ends]
-            rows.append([TITLES.get(name, name), *numbers])
+            numbers = [_recorded_number(record.get(end), write) for end in ends]
+            rows.append([titles.get(name, name), *numbers])
         return "\n".join([*lines, "", text_table(["score", *ends], rows)])
 
     def influence_text(self, top: int) -> str:
@@ -476,8 +483,8 @@ def _range(values: Sequence[float], write: Callable[[float], str]) -> str:
     return " to ".join(dict.fromkeys(ends))
 
 
-def _recorded_number(value: object, digits: int = 4) -> str:
-    return f"{value:.{digits}f}" if isinstance(value, Real) else "?"
+def _recorded_number(value: object, write: Callable[[float], str]) -> str:
+    return write(float(value)) if isinstance(value, Real) else "?"
 
 
 def ridge_of(members: Sequence[Member]) -> str:

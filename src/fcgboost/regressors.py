@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
 from sklearn.utils import Tags
@@ -72,7 +73,8 @@ class RegressorPredictions(RegressorMixin, BaseFCGBoost):
         now = twin_of(self)
         errors, decisions = now._by_fold(X, alpha)
         centres = [now._loss_.inverse_link(decision[:, 0]) for decision in decisions]
-        return errors.interval(centres, alpha)
+        # No y is below the least target.
+        return np.maximum(errors.interval(centres, alpha), now._loss_.least)
 
     def score(self, X: Rows, y: Labels, sample_weight: Weights = None) -> float:
         """Return R^2, the share of the variance that is explained."""

@@ -55,7 +55,7 @@ _PROBLEMS: dict[type[Exception], str] = {
 }
 
 _DESCRIPTION = """\
-Noise-robust, calibrated classifiers by fully corrective greedy boosting.
+Noise-robust, calibrated classifiers, and regressors, by fully corrective greedy boosting.
 
 From a generated table to a model:
 

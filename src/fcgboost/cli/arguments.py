@@ -181,7 +181,7 @@ def add_fit(parser: argparse.ArgumentParser) -> None:
         parser,
         "--set",
         "NAME=VALUE",
-        "a parameter of FCGBoostClassifier, such as removal=backward or link=theory",
+        "a parameter of the estimator, such as removal=backward or link=theory",
         setting,
     )
     parser.add_argument(

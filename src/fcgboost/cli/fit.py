@@ -271,7 +271,7 @@ def _print(
         console.say(description.averaging)
     steps = count(ended["steps"], "step")
     console.say(f"{steps} in {ended['seconds']:.2f} s. {ended['reason']}")
-    console.say(f"\nOn {len(evaluation):,} held-out rows\n{evaluation}")
+    console.say(f"\nOn {count(len(evaluation), 'held-out row')}\n{evaluation}")
     if "feature_names_in_" in vars(model):
         console.say(f"\n{description.influence_text(_N_COLUMNS)}")
     console.say(f"\nModel: {options.out} ({options.out.stat().st_size:,} bytes)")

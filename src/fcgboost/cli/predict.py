@@ -30,9 +30,9 @@ probability of every class (none with the hinge loss), or the prediction of a nu
 with --interval, the ends of an interval. Without --out it goes to standard output as CSV.
 
 With --explain the column "base" and a column "contribution(COL)" for every column
-that the model uses add up to the decision value of the second of two classes, or of
-the predicted class. "error" bounds their error: 0, or at most 1 % of the largest.
-Beyond a second, standard error shows how many rows of a batch are explained.
+that the model uses add up to the decision value of the second of two classes, of the
+predicted class, or of a number. "error" bounds their error: 0, or at most 1 % of the
+largest. Beyond a second, standard error shows how many rows are explained.
 
 examples:
   fcgboost predict model.json new.csv.gz --out labels.csv --keep id --decision

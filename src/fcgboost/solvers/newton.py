@@ -158,7 +158,8 @@ def _conjugate_direction(problem: Problem, point: QuadraticModel) -> Array:
     for _ in range(_MOST_PRODUCTS):
         bent = problem.columns.product(here, way) + ridge * way
         curvature = float(way @ bent)
-        if not curvature > 0.0:
+        # A loss with straight sides may have none along the intercept.
+        if not curvature > _SAFE_CONDITION * float(way @ (way / units)):
             break
         direction = direction + (size / curvature) * way
         rest = rest - (size / curvature) * bent

@@ -345,7 +345,7 @@ class Regression(Task):
         target = check_numbers(y, name)
         if (target < self.loss.least).any():
             raise ValueError(
-                f"{name} has numbers below {self.loss.least:g}, but loss={self.loss} needs others."
+                f"{name} has numbers below {self.loss.least:g}, the least that {self.loss} allows."
             )
         return target
 
