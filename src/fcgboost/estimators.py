@@ -38,7 +38,7 @@ from fcgboost.training.tasks import Classification, Regression, Task
 from fcgboost.training.time_limit import TimeLimit
 
 if TYPE_CHECKING:
-    from fcgboost.auditing import Audit
+    from fcgboost.auditing import Audit, RegressionAudit
 
 __all__ = ["FCGBoostClassifier", "FCGBoostRegressor"]
 
@@ -479,10 +479,10 @@ class FCGBoostClassifier(_Parameters, ClassifierPredictions):
         -------
         Audit
         """
-        from fcgboost.auditing import audit_of  # not needed for fits
+        from fcgboost.auditing import Audit, audit_of  # not needed for fits
 
         self._fitted()
-        return audit_of(twin_of(self), X, y)
+        return audit_of(Audit, twin_of(self), X, y)
 
     def _make_task(self) -> Task:
         return Classification(make_part("loss", self.loss), self.class_weight)
@@ -535,7 +535,7 @@ class FCGBoostRegressor(_Parameters, RegressorPredictions):
     """
 
     # Requested unless said otherwise, as scikit-learn's splitters do.
-    __metadata_request__fit = {"groups": True}  # noqa: RUF012 - not a field
+    __metadata_request__fit = {"groups": True, "trusted": True}  # noqa: RUF012 - not a field
 
     loss: str | Loss = "squared_error"
     quantile: float = 0.5
@@ -549,6 +549,7 @@ class FCGBoostRegressor(_Parameters, RegressorPredictions):
         sample_weight: Weights = None,
         *,
         groups: ArrayLike | None = None,
+        trusted: ArrayLike | None = None,
         X_val: Rows | None = None,
         y_val: Labels | None = None,
         sample_weight_val: Weights = None,
@@ -565,6 +566,9 @@ class FCGBoostRegressor(_Parameters, RegressorPredictions):
         groups : array-like of shape (n_samples,), default=None
             Rows of a group are held out together, by folds or `validation_fraction`; an iterable
             of splits may divide them. Where nothing is held out, groups are an error.
+        trusted : array-like of bool of shape (n_samples,), default=None
+            Rows whose numbers are certain, so that `audit` does not suspect them. The model does
+            not depend on it. Without folds it is an error.
         X_val, y_val, sample_weight_val : like X, y and sample_weight, default=None
             Validation data, which judge members instead of folds.
 
@@ -577,8 +581,26 @@ class FCGBoostRegressor(_Parameters, RegressorPredictions):
             y,
             sample_weight,
             groups=groups,
+            trusted=trusted,
             validation=(X_val, y_val, sample_weight_val),
         )
+
+    def audit(self, X: Rows, y: Labels) -> RegressionAudit:
+        """Say which numbers of the training rows are suspicious, and why.
+
+        Parameters
+        ----------
+        X, y : as in fit
+            The training rows, in the same order.
+
+        Returns
+        -------
+        RegressionAudit
+        """
+        from fcgboost.auditing import RegressionAudit, audit_of  # not needed for fits
+
+        self._fitted()
+        return audit_of(RegressionAudit, twin_of(self), X, y)
 
     def _make_task(self) -> Task:
         loss = make_part(self._losses, self.loss)
