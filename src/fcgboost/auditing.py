@@ -80,14 +80,9 @@ class _BaseAudit(ABC):
     def _written(self, row: int, added: float) -> str:
         """Return how what a column adds against the target of a row is written."""
 
-    @property
     @abstractmethod
-    def _facts(self) -> str:
-        """What a text says of all targets."""
-
-    @abstractmethod
-    def _shown(self, rows: Codes) -> dict[str, Iterable[object]]:
-        """Return the columns of a text about some rows."""
+    def _shown(self, rows: Codes) -> tuple[str, dict[str, Iterable[object]]]:
+        """Return what a text says of all targets, and its columns about some rows."""
 
     @property
     def _judged(self) -> Judged:
@@ -201,15 +196,13 @@ class _BaseAudit(ABC):
         n_unjudged = int(np.isnan(quality).sum())
         if n_unjudged:
             lines.append(f"{count(n_unjudged, 'row')} judged by no fold")
-        parts = ["\n".join([*lines, self._facts])]
         shown = suspects[:_N_SHOWN]
+        facts, columns = self._shown(shown)
+        parts = ["\n".join([*lines, facts])]
         if len(shown):
-            columns = {"row": numbers[shown], **self._shown(shown)}
-            rows = [
-                [shortened(str(cell)) for cell in row]
-                for row in zip(*columns.values(), strict=True)
-            ]
-            parts.append(text_table(list(columns), rows))
+            cells = zip(numbers[shown], *columns.values(), strict=True)
+            rows = [[shortened(str(cell)) for cell in row] for row in cells]
+            parts.append(text_table(["row", *columns], rows))
         return "\n\n".join([*parts, *map(str, self.findings)])
 
     def _repr_html_(self) -> str:
@@ -388,19 +381,16 @@ class Audit(_BaseAudit):
             "wrong_by_class": {str(label): wrong._asdict() for label, wrong in by_class},
         }
 
-    @property
-    def _facts(self) -> str:
+    def _shown(self, rows: Codes) -> tuple[str, dict[str, Iterable[object]]]:
         codes = self._judged.target
-        rows = [
+        classes_ = self.estimator.classes_
+        by_class = [
             [shortened(str(label)), f"{np.count_nonzero(codes == code):,}", str(wrong)]
             for code, (label, wrong) in enumerate(self.wrong_by_class.items())
         ]
-        return f"wrong labels: {self.wrong}\n\n{text_table(['label', 'rows', 'wrong'], rows)}"
-
-    def _shown(self, rows: Codes) -> dict[str, Iterable[object]]:
-        classes_ = self.estimator.classes_
-        return {
-            "given": classes_[self._judged.target[rows]],
+        table = text_table(["label", "rows", "wrong"], by_class)
+        return f"wrong labels: {self.wrong}\n\n{table}", {
+            "given": classes_[codes[rows]],
             "more likely": classes_[self._judged.likely[rows]],
             "label quality": [f"{quality:.3f}" for quality in self.label_quality[rows]],
         }
@@ -456,10 +446,6 @@ class RegressionAudit(_BaseAudit):
         residual = self.residual
         return -np.abs(residual - np.nanmedian(residual))
 
-    @property
-    def _facts(self) -> str:
-        return f"usual error: {number(self.scale)} (robust standard deviation, out of fold)"
-
     def _columns(self) -> dict[str, Any]:
         return {
             "given": self._judged.target,
@@ -468,8 +454,9 @@ class RegressionAudit(_BaseAudit):
             "is_target_issue": self.is_issue,
         }
 
-    def _shown(self, rows: Codes) -> dict[str, Iterable[object]]:
-        return dict(self.to_frame().iloc[rows, :-1].map(number))
+    def _shown(self, rows: Codes) -> tuple[str, dict[str, Iterable[object]]]:
+        facts = f"usual error: {number(self.scale)} (robust standard deviation, out of fold)"
+        return facts, dict(self.to_frame().iloc[rows, :-1].map(number))
 
     def _against(self, rows: Codes, explanation: Explanation) -> Array:
         return np.asarray(explanation.values * -np.sign(self.residual[rows])[:, None])
@@ -532,8 +519,7 @@ def audit(
     >>> bool(np.isin(audit.ranking[:20], wrong).mean() > 0.8)
     True
     """
-    values = np.asarray(to_host(y))
-    is_number = values.dtype.kind in "iuf" and is_quantity(np.unique(values), len(values))
+    is_number = is_quantity(np.asarray(to_host(y)))
     estimator = (FCGBoostRegressor if is_number else FCGBoostClassifier)(
         cv=cv,
         random_state=random_state,
@@ -548,7 +534,7 @@ def audit(
         groups=groups,
         trusted=trusted,
     )
-    return (RegressionAudit if is_number else Audit)(estimator, X, y)
+    return estimator.audit(X, y)
 
 
 def set_folds(estimator: FCGBoostClassifier | FCGBoostRegressor, X: Rows, y: Labels) -> None:

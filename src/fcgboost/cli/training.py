@@ -68,7 +68,7 @@ def _is_regression(y: NDArray[np.generic], task: str | None) -> bool:
     """Whether a target is a quantity, as an option says or its values suggest."""
     if task is not None:
         return task == "regression"
-    is_number = is_quantity(np.unique(y), len(y))
+    is_number = is_quantity(y)
     if is_number:
         console.note(
             "The target has many different numbers, so numbers are predicted. --task "
