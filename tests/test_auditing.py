@@ -183,6 +183,7 @@ def test_audits_divide_rows_that_a_fit_would_not(monkeypatch) -> None:
     audit = fcgboost.audit(X, y)
     assert audit.estimator.cv == 3
     assert np.isfinite(audit.label_quality).all()
+    assert fcgboost.audit(X[:, 1:], X[:, 0]).estimator.cv == 3
     with pytest.raises(ValueError, match="cv=None has no folds"):
         fcgboost.audit(X, y, cv=None)
 

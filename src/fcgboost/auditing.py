@@ -17,7 +17,7 @@ from sklearn.utils import _safe_indexing
 
 from fcgboost import hashing
 from fcgboost.arrays import Array, Codes, Flags, Labels, Rows, Weights, is_sparse
-from fcgboost.checks import RandomState, check_labels, check_number, check_rows, to_host
+from fcgboost.checks import RandomState, check_number, check_rows, to_host
 from fcgboost.estimators import FCGBoostClassifier, FCGBoostRegressor
 from fcgboost.explanation import Explanation, explain
 from fcgboost.findings import Finding, is_quantity
@@ -110,7 +110,7 @@ class _BaseAudit(ABC):
 
     @property
     def has_reasons(self) -> bool:
-        """Whether members judged the labels, so that there are reasons."""
+        """Whether members judged the targets, so that there are reasons."""
         return self._judged.are_members
 
     def to_frame(self) -> DataFrame:
@@ -132,8 +132,8 @@ class _BaseAudit(ABC):
         """
         if not self.has_reasons:
             raise ValueError(
-                "The models that judged are no members of this estimator, so that "
-                "there are no reasons: fit it with ensemble=True, or call fcgboost.audit(X, y)."
+                "The models that judged are no members of this estimator, so that there are no "
+                "reasons: fit it with ensemble=True, or call fcgboost.audit(X, y)."
             )
         X = to_host(self.X)
         positions = self._chosen(rows)
@@ -544,9 +544,8 @@ def set_folds(estimator: FCGBoostClassifier | FCGBoostRegressor, X: Rows, y: Lab
         raise ValueError("cv=None has no folds, which judge the targets: use 'auto' or a number.")
     shape: Sequence[int] = getattr(X, "shape", ())
     if isinstance(cv, str) and cv == "auto" and len(shape) == 2:
-        is_classifier = isinstance(estimator, FCGBoostClassifier)
-        n_outputs = len(check_labels(y)[0]) if is_classifier else 1
-        if n_folds_for(shape[0], shape[1], n_outputs) < _FEWEST_FOLDS:
+        task, _ = estimator._make_task().read(y)
+        if n_folds_for(shape[0], shape[1], task.n_outputs) < _FEWEST_FOLDS:
             estimator.set_params(cv=_FEWEST_FOLDS)
 
 
