@@ -41,7 +41,7 @@ class Judgement(NamedTuple):
 def judge_ours(X: DataFrame, given: Codes, draw: int) -> Judgement:
     """Fit the default; out-of-fold values and the quality of labels are by-products."""
     audit = FCGBoostClassifier(n_jobs=1, random_state=draw).fit(X, given).audit(X, given)
-    clf = audit.classifier
+    clf = audit.estimator
     p = clf.probabilities_of(clf.oof_decision_function_)
     return Judgement(p, audit.label_quality, audit.wrong)
 

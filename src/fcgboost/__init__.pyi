@@ -1,5 +1,6 @@
 from fcgboost import datasets as datasets
 from fcgboost.auditing import Audit as Audit
+from fcgboost.auditing import RegressionAudit as RegressionAudit
 from fcgboost.auditing import audit as audit
 from fcgboost.dictionaries import Dictionary as Dictionary
 from fcgboost.dictionaries import DirectionDictionary as DirectionDictionary

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
@@ -27,6 +27,9 @@ from fcgboost.calibration import (
     probabilities_of,
 )
 from fcgboost.prediction import BaseFCGBoost, in_kind, twin_of
+
+if TYPE_CHECKING:
+    from fcgboost.auditing import Audit
 
 Method = TypeVar("Method")
 
@@ -60,6 +63,23 @@ class ClassifierPredictions(ClassifierMixin, BaseFCGBoost):
         precision on the same device.
         """
         return in_kind(twin_of(self)._decision(X), X)
+
+    def audit(self, X: Rows, y: Labels) -> Audit:
+        """Say which labels of the training rows are suspicious, why, and how many are wrong.
+
+        Parameters
+        ----------
+        X, y : as in fit
+            The training rows, in the same order.
+
+        Returns
+        -------
+        Audit
+        """
+        from fcgboost.auditing import Audit, audit_of  # not needed for fits
+
+        self._fitted()
+        return audit_of(Audit, twin_of(self), X, y)
 
     def predict(self, X: Rows) -> ClassLabels | Tensor:
         """Return the predicted class of each row.

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from inspect import cleandoc
-from typing import TYPE_CHECKING, Literal, Self, TypeVar
+from typing import Literal, Self, TypeVar
 
 from numpy.typing import ArrayLike
 
@@ -23,7 +23,6 @@ from fcgboost.prediction import (
     OUT_OF_FOLD,
     BaseFCGBoost,
     all_or_nothing,
-    twin_of,
 )
 from fcgboost.regressors import RegressorPredictions
 from fcgboost.selection.base import Selection
@@ -36,9 +35,6 @@ from fcgboost.training.run import Job, prepare
 from fcgboost.training.settings import CrossValidation, resolve
 from fcgboost.training.tasks import Classification, Regression, Task
 from fcgboost.training.time_limit import TimeLimit
-
-if TYPE_CHECKING:
-    from fcgboost.auditing import Audit
 
 __all__ = ["FCGBoostClassifier", "FCGBoostRegressor"]
 
@@ -467,23 +463,6 @@ class FCGBoostClassifier(_Parameters, ClassifierPredictions):
             validation=(X_val, y_val, sample_weight_val),
         )
 
-    def audit(self, X: Rows, y: Labels) -> Audit:
-        """Say which labels of the training rows are suspicious, why, and how many are wrong.
-
-        Parameters
-        ----------
-        X, y : as in fit
-            The training rows, in the same order.
-
-        Returns
-        -------
-        Audit
-        """
-        from fcgboost.auditing import audit_of  # not needed for fits
-
-        self._fitted()
-        return audit_of(twin_of(self), X, y)
-
     def _make_task(self) -> Task:
         return Classification(make_part("loss", self.loss), self.class_weight)
 
@@ -535,7 +514,7 @@ class FCGBoostRegressor(_Parameters, RegressorPredictions):
     """
 
     # Requested unless said otherwise, as scikit-learn's splitters do.
-    __metadata_request__fit = {"groups": True}  # noqa: RUF012 - not a field
+    __metadata_request__fit = {"groups": True, "trusted": True}  # noqa: RUF012 - not a field
 
     loss: str | Loss = "squared_error"
     quantile: float = 0.5
@@ -549,6 +528,7 @@ class FCGBoostRegressor(_Parameters, RegressorPredictions):
         sample_weight: Weights = None,
         *,
         groups: ArrayLike | None = None,
+        trusted: ArrayLike | None = None,
         X_val: Rows | None = None,
         y_val: Labels | None = None,
         sample_weight_val: Weights = None,
@@ -565,6 +545,9 @@ class FCGBoostRegressor(_Parameters, RegressorPredictions):
         groups : array-like of shape (n_samples,), default=None
             Rows of a group are held out together, by folds or `validation_fraction`; an iterable
             of splits may divide them. Where nothing is held out, groups are an error.
+        trusted : array-like of bool of shape (n_samples,), default=None
+            Rows whose numbers are certain, so that `audit` does not suspect them. The model does
+            not depend on it. Without folds it is an error.
         X_val, y_val, sample_weight_val : like X, y and sample_weight, default=None
             Validation data, which judge members instead of folds.
 
@@ -577,6 +560,7 @@ class FCGBoostRegressor(_Parameters, RegressorPredictions):
             y,
             sample_weight,
             groups=groups,
+            trusted=trusted,
             validation=(X_val, y_val, sample_weight_val),
         )
 

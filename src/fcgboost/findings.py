@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fcgboost.arrays import ClassLabels, Codes, Flags
+from fcgboost.arrays import ClassLabels, Codes, Flags, Target
 from fcgboost.hashing import Hashes
 from fcgboost.wording import count, listed
 
@@ -86,21 +86,21 @@ def find_alike(texts: Iterable[object], column: str | None = None) -> list[Findi
     return [Finding(what, text[0].upper() + text[1:], columns)]
 
 
-def is_quantity(labels: ClassLabels, n_rows: int) -> bool:
-    """Whether the distinct labels of so many rows look like a quantity."""
-    n = len(labels)
-    is_many = n > _MANY_CLASSES or n > max(_SOME_CLASSES, n_rows / _ROWS_OF_CLASS)
-    return labels.dtype.kind in "iuf" and is_many
+def is_quantity(y: Target) -> bool:
+    """Whether labels look like a quantity."""
+    return y.dtype.kind in "iuf" and bool(find_quantity(np.unique(y), len(y)))
 
 
 def find_quantity(labels: ClassLabels, n_rows: int) -> list[Finding]:
     """Say that the distinct labels of so many rows look like a quantity."""
-    if not is_quantity(labels, n_rows):
+    n = len(labels)
+    is_many = n > _MANY_CLASSES or n > max(_SOME_CLASSES, n_rows / _ROWS_OF_CLASS)
+    if labels.dtype.kind not in "iuf" or not is_many:
         return []
     return [
         Finding(
             "quantity",
-            f"The target has {len(labels):,} different numbers, so it looks like a quantity: use "
+            f"The target has {n:,} different numbers, so it looks like a quantity: use "
             "FCGBoostRegressor, or cut it into a few classes first.",
         )
     ]

@@ -51,7 +51,7 @@ OUT_OF_FOLD = (
     "oof_prediction_",
     "oof_score_",
     "label_quality_",
-    "_judged_labels_",
+    "_judged_",
     "_errors_",
 )
 # Where a member has what an attribute of the estimator is for a single path.

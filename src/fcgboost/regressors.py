@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 from sklearn.base import RegressorMixin
@@ -19,6 +20,9 @@ from fcgboost.arrays import (
 )
 from fcgboost.losses import Poisson
 from fcgboost.prediction import BaseFCGBoost, in_kind, twin_of
+
+if TYPE_CHECKING:
+    from fcgboost.auditing import RegressionAudit
 
 
 class RegressorPredictions(RegressorMixin, BaseFCGBoost):
@@ -41,6 +45,23 @@ class RegressorPredictions(RegressorMixin, BaseFCGBoost):
         """Return the predictions of decision values, as `predict` of their rows."""
         self._fitted()
         return self._loss_.inverse_link(decision)
+
+    def audit(self, X: Rows, y: Labels) -> RegressionAudit:
+        """Say which numbers of the training rows are suspicious, and why.
+
+        Parameters
+        ----------
+        X, y : as in fit
+            The training rows, in the same order.
+
+        Returns
+        -------
+        RegressionAudit
+        """
+        from fcgboost.auditing import RegressionAudit, audit_of  # not needed for fits
+
+        self._fitted()
+        return audit_of(RegressionAudit, twin_of(self), X, y)
 
     def predict(self, X: Rows) -> Array | Tensor:
         """Return the predicted number for each row.

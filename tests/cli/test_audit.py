@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
+from sklearn.datasets import make_friedman1
 
 from fcgboost import FCGBoostClassifier
 from fcgboost.datasets import make_simulation
@@ -211,3 +212,24 @@ def test_a_kept_column_of_a_name_that_is_taken_is_refused(
     assert run("audit", data, "--target", "y", *QUICK, "--keep", "row", "--out", out) == 3
     assert "--keep row: the result has a column of that name" in capsys.readouterr().err
     assert not out.exists()
+
+
+def test_numbers_are_audited(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    X, y = make_friedman1(200, n_features=5, noise=0.5, random_state=0)
+    y[11] *= 10.0
+    rows = pd.DataFrame(X, columns=list("abcde")).assign(price=y)
+    data = write(tmp_path / "t.csv", rows)
+    out = tmp_path / "s.csv"
+    quick = ("--target", "price", "--set", "dictionary=relu", *QUICK[2:])
+    assert run("audit", data, *quick, "--out", out) == 0
+    assert "suspicious target" in capsys.readouterr().out
+    found = read_exactly(out)
+    assert list(found) == ["row", "line", "given", "predicted", "residual", "reasons"]
+    assert found["row"][0] == 12
+    told = run_json(capsys, "audit", data, *quick)
+    assert [one["row"] for one in told["suspects"]] == found["row"].tolist()
+    assert "wrong" not in told
+    page = tmp_path / "audit.html"
+    assert run("audit", data, *quick, "--report", page) == 3
+    assert "--report shows labels only" in capsys.readouterr().err
+    assert not page.exists()

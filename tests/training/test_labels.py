@@ -52,7 +52,7 @@ def test_perfect_labels_are_right() -> None:
     X, y = load_breast_cancer(return_X_y=True)
     model = FCGBoostClassifier(random_state=0).fit(X, y)
     assert (model.label_quality_ < 0.5).mean() < 0.02
-    assert model._judged_labels_.noise.wrong().high < 0.05
+    assert model._judged_.noise.wrong().high < 0.05
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -87,7 +87,7 @@ def test_names_of_classes_do_not_matter(fitted) -> None:
 def test_class_weights_are_undone() -> None:
     X, y, is_wrong = flipped()
     model = quick(class_weight={0: 1.0, 1: 8.0}, link="power").fit(X, y)
-    judged = model._judged_labels_
+    judged = model._judged_
     weighted = model.link_.probabilities(model.oof_decision_function_)
     odds = weighted[:, 1] / weighted[:, 0] / 8.0
     np.testing.assert_allclose(judged.p[:, 1] / judged.p[:, 0], odds, rtol=1e-9)
@@ -103,8 +103,8 @@ def test_trusted_rows_are_certain(fitted) -> None:
     model = quick().fit(X, y, trusted=trusted)
     assert (model.label_quality_[trusted] == 1.0).all()
     np.testing.assert_array_equal(model.oof_decision_function_, fitted.oof_decision_function_)
-    before = fitted._judged_labels_.noise.wrong().share
-    after = model._judged_labels_.noise.wrong().share
+    before = fitted._judged_.noise.wrong().share
+    after = model._judged_.noise.wrong().share
     assert after < before
 
 
@@ -115,7 +115,7 @@ def test_trusted_is_a_mask_of_rows_that_folds_judge() -> None:
     with pytest.raises(ValueError, match="trusted must be a mask"):
         quick().fit(X, y, trusted=np.zeros(60))
     for params in ({"cv": None}, {"validation_fraction": 0.2}):
-        with pytest.raises(ValueError, match="trusted says which labels are certain"):
+        with pytest.raises(ValueError, match="trusted says which targets are certain"):
             quick(**params).fit(X, y, trusted=y == 1)
 
 
@@ -157,12 +157,12 @@ def test_losses_without_probabilities_are_calibrated() -> None:
     assert roc_auc_score(is_wrong, -model.label_quality_) > 0.9
     held_out = (model.oof_decision_function_[:, None], y, np.ones(200))
     expected = fit_link([held_out]).probabilities(model.oof_decision_function_)
-    np.testing.assert_allclose(model._judged_labels_.p, expected, rtol=1e-3)
+    np.testing.assert_allclose(model._judged_.p, expected, rtol=1e-3)
 
 
 def test_only_fits_with_folds_have_them(fitted, tmp_path) -> None:
     X, y, _ = flipped()
-    for name in ("label_quality_", "_judged_labels_"):
+    for name in ("label_quality_", "_judged_"):
         assert not hasattr(quick(cv=None).fit(X, y), name)
         assert not hasattr(fitted.truncate(1), name)
     again = pickle.loads(pickle.dumps(fitted))

@@ -163,6 +163,16 @@ def add_repeated(
     )
 
 
+def add_task(parser: argparse.ArgumentParser) -> None:
+    """Add what the target is."""
+    add_choice(
+        parser,
+        "--task",
+        ("classification", "regression"),
+        "whether classes or numbers are predicted (default: what the target looks like)",
+    )
+
+
 def add_fit(parser: argparse.ArgumentParser) -> None:
     """Add how a classifier is fitted."""
     add_repeated(

@@ -1,4 +1,4 @@
-"""`fcgboost audit`: which labels of a table are probably wrong, why, and how many are."""
+"""`fcgboost audit`: which targets of a table are probably wrong, and why."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-    from fcgboost import Audit, FCGBoostClassifier
+    from fcgboost import Audit, RegressionAudit
 
-HELP = "find labels that are probably wrong"
+HELP = "find labels or numbers that are probably wrong"
 USAGE = "DATA --target COL [options]"
 TEXT = f"""\
 Find labels that are probably wrong, say why, and estimate how many are.
@@ -23,6 +23,7 @@ Find labels that are probably wrong, say why, and estimate how many are.
 {arguments.FORMATS}
 The default classifier is fitted in folds, and models that have not seen a row judge its
 label. A suspicious label need not be wrong: look at the row before you change it.
+Of a quantity, such as a price, the default regressor judges each number.
 Labels that you have checked go into a column that --trusted names.
 
 examples:
@@ -37,7 +38,7 @@ _UNCERTAIN = {"0", "0.0", "false", "no", "", "nan", "none"}
 # The columns of the result.
 _COLUMNS = {
     *("row", "line", "given_label", "predicted_label", "label_quality", "label_probability"),
-    "reasons",
+    *("given", "predicted", "residual", "reasons"),
 }
 
 
@@ -77,13 +78,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="COL",
         help="a column that marks certain labels: 1, true or yes; it is not used as a feature",
     )
+    arguments.add_task(parser)
     arguments.add_fit(parser)
     arguments.add_seed(parser, "the folds and of the fit")
 
 
 def run(options: argparse.Namespace) -> None:
     """Read, fit in folds, write, print."""
-    from fcgboost import FCGBoostClassifier
+    from fcgboost import FCGBoostRegressor
     from fcgboost.auditing import set_folds
     from fcgboost.cli import outputs, training
     from fcgboost.rows import ColumnError
@@ -97,21 +99,13 @@ def run(options: argparse.Namespace) -> None:
     for name in options.keep:
         if name in _COLUMNS:
             raise ValueError(f"--keep {name}: the result has a column of that name already.")
-    classifier = training.make(FCGBoostClassifier, options)
-    X, y, names, trusted = _read(options, classifier)
-    training.name_classes(classifier, y)
-    set_folds(
-        classifier,
-        X,
-        y,
-    )
+    X, y, names, trusted = _read(options)
+    estimator, y = training.estimator_of(options, y)
+    if isinstance(estimator, FCGBoostRegressor) and options.report is not None:
+        raise ValueError("--report shows labels only: for a quantity, use --out.")
+    set_folds(estimator, X, y)
     try:
-        model, _ = training.train(
-            classifier,
-            X,
-            y,
-            trusted=trusted,
-        )
+        model, _ = training.train(estimator, X, y, trusted=trusted)
     except ColumnError as error:
         raise ValueError(f"{options.data}: {error}") from None
     _write(
@@ -121,9 +115,7 @@ def run(options: argparse.Namespace) -> None:
     )
 
 
-def _read(
-    options: argparse.Namespace, classifier: FCGBoostClassifier
-) -> tuple[pd.DataFrame, Any, pa.Table, Any]:
+def _read(options: argparse.Namespace) -> tuple[pd.DataFrame, Any, pa.Table, Any]:
     """Return rows, labels, what names the rows, and which are certain."""
     from fcgboost.cli.inputs import labelled_rows
     from fcgboost.rows import open_rows
@@ -142,7 +134,7 @@ def _read(
         X, y = labelled_rows(
             rows,
             options,
-            classifier.categorical_features,
+            dict(options.set).get("categorical_features", "from_dtype"),
             aside,
         )
         # Also rows without a label, which count as rows of the file.
@@ -182,8 +174,9 @@ def _read(
     return X, y, pa.table(names), np.array([mark.lower() in _CERTAIN for mark in marks])
 
 
-def _write(options: argparse.Namespace, audit: Audit, names: pa.Table) -> None:
+def _write(options: argparse.Namespace, audit: Audit | RegressionAudit, names: pa.Table) -> None:
     """Write the files that are asked for, and print the result."""
+    from fcgboost import Audit
     from fcgboost.rows import write_rows
     from fcgboost.rows.writing import without_formulas
 
@@ -198,7 +191,7 @@ def _write(options: argparse.Namespace, audit: Audit, names: pa.Table) -> None:
         shown = without_formulas(table) if options.escape_formulas else table
         n_rows = write_rows(options.out, [shown])
         written.append(f"Suspicious rows: {options.out} ({count(n_rows, 'row')})")
-    if options.report is not None:
+    if options.report is not None and isinstance(audit, Audit):
         audit.report(
             options.report,
             title=f"An audit of {shortened(options.target or 'labels')}",
@@ -207,29 +200,35 @@ def _write(options: argparse.Namespace, audit: Audit, names: pa.Table) -> None:
         )
         written.append(f"Report: {options.report}")
     if not written and len(audit.suspects):
-        written.append("For more, with reasons, add --out suspects.csv or --report audit.html.")
+        page = " or --report audit.html" if isinstance(audit, Audit) else ""
+        written.append(f"For more, with reasons, add --out suspects.csv{page}.")
     if not options.json:
         numbers = names["row"].to_numpy()
         console.say("\n".join([audit.summary(numbers), "", *written]).rstrip())
         return
-    by_class = audit.wrong_by_class.items()
+    shares = {}
+    if isinstance(audit, Audit):
+        by_class = audit.wrong_by_class.items()
+        shares = {
+            "wrong": audit.wrong._asdict(),
+            "wrong_by_class": {str(label): wrong._asdict() for label, wrong in by_class},
+        }
     facts = {
         "n_rows": len(names),
         "n_suspicious": len(audit.suspects),
-        "wrong": audit.wrong._asdict(),
-        "wrong_by_class": {str(label): wrong._asdict() for label, wrong in by_class},
+        **shares,
         "findings": [asdict(finding) for finding in audit.findings],
         "suspects": table.to_pylist(),
     }
     console.print_json(facts)
 
 
-def _suspects(audit: Audit, names: pa.Table, top: int) -> pa.Table:
+def _suspects(audit: Audit | RegressionAudit, names: pa.Table, top: int) -> pa.Table:
     """Return the most suspicious rows, with reasons if there are any."""
     import pyarrow as pa
 
     suspects = audit.suspects[:top]
-    judged = audit.to_frame().drop(columns="is_label_issue").iloc[suspects]
+    judged = audit.to_frame().iloc[suspects, :-1]
     if audit.has_reasons:
         judged["reasons"] = audit.reasons(suspects)
     table = names.take(suspects)

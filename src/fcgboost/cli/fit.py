@@ -59,12 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "the dictionary of atoms (default: %(default)s)",
         "auto",
     )
-    arguments.add_choice(
-        parser,
-        "--task",
-        ("classification", "regression"),
-        "whether classes or numbers are predicted (default: what the target looks like)",
-    )
+    arguments.add_task(parser)
     arguments.add_choice(
         parser,
         "--loss",

@@ -52,44 +52,27 @@ def prepared(
     given = {"dictionary": options.dictionary}
     if options.loss is not None:
         given["loss"] = options.loss
+    estimator, y = estimator_of(options, y, **given)
+    is_regressor = isinstance(estimator, FCGBoostRegressor)
+    return estimator, y, (_split_numbers if is_regressor else split)(X, y, options)
+
+
+def estimator_of(
+    options: argparse.Namespace, y: NDArray[np.generic], **parameters: Any
+) -> tuple[Estimator, NDArray[np.generic]]:
+    """Return what to fit to a target, and the target as it takes it."""
     if _is_regression(y, options.task):
-        numbers = _as_numbers(y)
-        regressor = make(
-            FCGBoostRegressor,
-            options,
-            **given,
-        )
-        return (
-            regressor,
-            numbers,
-            _split_numbers(
-                X,
-                numbers,
-                options,
-            ),
-        )
-    classifier = make(
-        FCGBoostClassifier,
-        options,
-        **given,
-    )
+        return make(FCGBoostRegressor, options, **parameters), _as_numbers(y)
+    classifier = make(FCGBoostClassifier, options, **parameters)
     name_classes(classifier, y)
-    return (
-        classifier,
-        y,
-        split(
-            X,
-            y,
-            options,
-        ),
-    )
+    return classifier, y
 
 
 def _is_regression(y: NDArray[np.generic], task: str | None) -> bool:
     """Whether a target is a quantity, as an option says or its values suggest."""
     if task is not None:
         return task == "regression"
-    is_number = is_quantity(np.unique(y), len(y))
+    is_number = is_quantity(y)
     if is_number:
         console.note(
             "The target has many different numbers, so numbers are predicted. --task "
@@ -116,7 +99,7 @@ def name_classes(classifier: FCGBoostClassifier, y: NDArray[np.generic]) -> None
         classifier.set_params(class_weight=named)
 
 
-def _split_numbers(X: pd.DataFrame, y: NDArray[np.float64], options: argparse.Namespace) -> Parts:
+def _split_numbers(X: pd.DataFrame, y: NDArray[np.generic], options: argparse.Namespace) -> Parts:
     """Return rows to fit to and rows that are held out, and the targets of both."""
     train, test = train_test_split(
         np.arange(len(y)),

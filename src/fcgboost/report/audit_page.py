@@ -125,7 +125,7 @@ def _class_table(audit: Audit) -> Table:
     """Count the rows of every label by the class that is most likely, and the wrong labels."""
     flips = audit.flips
     n_rows = flips.sum(axis=1)
-    names, heads = class_names(audit.classifier.classes_)
+    names, heads = class_names(audit.estimator.classes_)
     wrong = audit.wrong_by_class.values()
     columns = [
         TableColumn.of_texts("label", names),
@@ -146,7 +146,7 @@ def _draw_quality(audit: Audit) -> Picture:
     quality = audit.label_quality
     with drawing(3.2) as ax:
         ax.hist(
-            [quality[audit.is_label_issue], quality],
+            [quality[audit.is_issue], quality],
             bins=_N_BINS,
             range=(0.0, 1.0),
             color=[VERMILION, BLUE],

@@ -149,7 +149,7 @@ class RowFile:
         strays = Strays(self.source)
         reader = TextReader(self.dialect, strays, {})
         numbers = reader.values({name: column}, ())[name]
-        if not _is_quantity(numbers.to_pandas().dropna().to_numpy()):
+        if not is_quantity(numbers.to_pandas().dropna().to_numpy()):
             return labels
         self.readings.update(reader.readings)
         strays.tell()
@@ -277,10 +277,6 @@ def tell_unlabelled(source: Source, rows: Sequence[int]) -> None:
     """Say which rows are skipped."""
     text = f"Rows skipped because they have no target: {len(rows):,}."
     source.tell(str(Finding("labels", text, rows=tuple(rows))))
-
-
-def _is_quantity(y: ClassLabels) -> bool:
-    return y.dtype.kind in "iuf" and is_quantity(np.unique(y), len(y))
 
 
 def target_values(y: ClassLabels) -> ClassLabels:

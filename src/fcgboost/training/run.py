@@ -45,7 +45,7 @@ from fcgboost.training.folds import (
     one_split,
     users_splits,
 )
-from fcgboost.training.labels import GivenLabels, JudgedLabels
+from fcgboost.training.labels import GivenTargets, JudgedLabels, judge_labels
 from fcgboost.training.layout import FitRows, Layout, MemoryLayout, MemoryRows
 from fcgboost.training.metrics import with_metrics
 from fcgboost.training.presets import AUTO
@@ -80,8 +80,8 @@ class Job:
     state: FitState
     #: What users should know about the rows, and about what the fit does.
     findings: list[Finding] = field(default_factory=list)
-    #: The labels of all rows given, which members judge that have not seen them.
-    labels: GivenLabels | None = None
+    #: The targets of all rows given, which members judge that have not seen them.
+    given: GivenTargets | None = None
 
     @property
     def settings(self) -> Settings:
@@ -252,7 +252,7 @@ class Job:
             return attributes
         link = attributes["link_"]
         assert link is None or isinstance(link, PowerLink)
-        judged = attributes.get("_judged_labels_")
+        judged = attributes.get("_judged_")
         known = judged.noise if isinstance(judged, JudgedLabels) else None
         matrix = self._noise_matrix(held_out(), link, known)
         correction = None if matrix is None else Correction.of(matrix, self.settings.loss, link)
@@ -332,10 +332,14 @@ class Job:
         scored = rows.divided.take(is_judged)
         attributes |= rows.task.out_of_fold(given)
         attributes["oof_score_"] = self._score(decision[is_judged], scored, link)
-        # One held-out part judges few of the labels.
-        if self.labels is None or rows.n_splits == 1:
+        # One held-out part judges few of the targets.
+        if self.given is None or rows.n_splits == 1:
             return attributes
-        assert isinstance(rows.task, Classification)
+        # Time may have ended before the last folds.
+        folds = rows.judged()[: len(result.held_out)]
+        judged = self.given.judged(rows.data, folds, result.is_average)
+        if not isinstance(rows.task, Classification):
+            return attributes | {"_judged_": judged}
         link = link or fit_link(result.held_out)
         # Time may have ended before some folds.
         is_seen = ~np.isnan(given[:, 0])
@@ -343,15 +347,8 @@ class Job:
         seen = given[is_seen]
         seen = seen[:, 0] if rows.task.n_outputs == 1 else seen
         shares[is_seen] = link.probabilities(seen) / rows.task.per_class
-        # Time may have ended before the last folds.
-        folds = rows.judged()[: len(result.held_out)]
-        judged = self.labels.judged(
-            shares,
-            rows.data,
-            folds,
-            result.is_average,
-        )
-        return attributes | {"label_quality_": judged.quality, "_judged_labels_": judged}
+        labels = judge_labels(judged, shares, rows.data)
+        return attributes | {"label_quality_": labels.quality, "_judged_": labels}
 
     def _score(
         self,
@@ -383,8 +380,7 @@ def prepare(
 ) -> Job:
     """Return the fit to data in this process, which may continue the last one."""
     train = data.train
-    is_labelled = isinstance(data.task, Classification)
-    labels = GivenLabels.of(y, trusted, data) if is_labelled else None
+    given = GivenTargets.of(y, trusted, data)
     n_rows, n_columns = train.X.shape
     digests = [part.digest() for part in (train, data.validation) if part is not None]
     if groups is not None:
@@ -429,7 +425,7 @@ def prepare(
         rows = _users(data, splits, state.key)
     if trusted is not None and rows.n_splits < 2:
         raise ValueError(
-            "trusted says which labels are certain, but rows are not divided into folds, so that "
+            "trusted says which targets are certain, but rows are not divided into folds, so that "
             "none is judged: set cv, for example to 5, without X_val; or leave out trusted."
         )
     return Job(
@@ -437,7 +433,7 @@ def prepare(
         rows,
         state,
         findings,
-        labels,
+        given,
     )
 
 
