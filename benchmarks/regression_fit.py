@@ -22,11 +22,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from benchmarks.measure import MissingError
 from benchmarks.regression_sets import part_of
 from benchmarks.rivals import Library, timed
-
-try:
-    from fcgboost import FCGBoostRegressor
-except ImportError:
-    FCGBoostRegressor = ()
+from fcgboost import FCGBoostRegressor
 from paper.rivals.coding import one_hot, text_columns
 from paper.rivals.frames import FRAME_RIVALS
 
