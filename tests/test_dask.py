@@ -200,7 +200,7 @@ def test_what_a_cluster_cannot_do_for_numbers_is_said(client):
         DaskFCGBoostRegressor(client=client, loss=Slope(), solver="admm", dictionary="relu").fit(
             dX, dy
         )
-    with pytest.raises(ValueError, match="y has numbers below 0, but loss=Poisson"):
+    with pytest.raises(ValueError, match="y has numbers below 0, the least that Poisson"):
         DaskFCGBoostRegressor(client=client, loss="poisson").fit(dX, dy - 20.0)
 
 

@@ -112,6 +112,8 @@ class RowColumns(ActiveColumns):
         self.is_compiled = self.bend is not None and not self._device.is_torch
         put = design.device.put
         self._y = put(target)
+        # Asked before they are on a device, which would have to be waited for.
+        self._are_labels = bool((target * target == 1.0).all())
         self._first_slopes = self._terms(0.0 * design.weights)[1]
 
     @abstractmethod
@@ -125,7 +127,7 @@ class RowColumns(ActiveColumns):
     def targets(self) -> tuple[Array, Array]:
         """Return the targets and their weights: of labels, one row for all that have it."""
         weights = self._design.weights
-        if bool((self._y * self._y != 1.0).any()):
+        if not self._are_labels:
             return to_numpy(self._y), to_numpy(weights)
         of_labels = [weights @ self._device.put(self._y == label) for label in LABELS]
         (total,) = self._device.fetch(self._device.xp.stack(of_labels))
