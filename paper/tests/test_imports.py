@@ -64,9 +64,13 @@ def test_rivals_are_made_in_one_folder() -> None:
     }
     # A machine that did not converge says so itself; a single tree is no classifier; at all sizes
     # rivals have the settings of a file of their own; and on many cores, on few rows of a class,
-    # on categories, under noise and as files they have their defaults. A forest says which clean
-    # labels are sure.
+    # on categories, under noise, of numbers and as files they have their defaults. A forest says
+    # which clean labels are sure.
     expected = {
+        ("benchmarks/regression_fit.py", "catboost"),
+        ("benchmarks/regression_fit.py", "lightgbm"),
+        ("benchmarks/regression_fit.py", "sklearn.ensemble"),
+        ("benchmarks/regression_fit.py", "xgboost"),
         ("paper/methods.py", "sklearn.svm"),
         ("benchmarks/figures/trees.py", "lightgbm"),
         ("benchmarks/steps.py", "lightgbm"),
