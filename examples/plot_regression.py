@@ -30,10 +30,10 @@ ends = mean.predict_interval(grid, alpha=0.1)
 
 # %%
 # Intervals around the mean are about as wide everywhere; quantiles follow the noise.
-fig, axes = plt.subplots(1, 2, sharey=True, figsize=(9.0, 3.6))
+fig, axes = plt.subplots(1, 2, sharey=True, figsize=(9.0, 3.6), layout="constrained")
 for ax in axes:
     ax.scatter(x, y, s=4, color="0.7")
-    ax.set_xlabel("x")
+    ax.set(xlabel="x", ylim=(-2.0, 9.5))
 axes[0].plot(grid, mean.predict(grid), label="mean")
 axes[0].fill_between(grid[:, 0], *ends.T, alpha=0.2, label="90 % interval")
 axes[1].plot(grid, median.predict(grid), label="median")
